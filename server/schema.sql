@@ -634,6 +634,7 @@ CREATE TABLE public.sessions (
     key_id smallint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     address inet,
     agent text,

@@ -124,6 +124,8 @@ create table sessions (
   created_at       timestamptz not null,
   -- When the user last authenticated.
   authenticated_at timestamptz not null,
+  -- Noted every few minutes; a session that was not used for a while has ended.
+  last_used_at     timestamptz not null,
   expires_at       timestamptz not null,
   address          inet,
   agent            text constraint sessions_agent_check check (length(agent) <= 200)

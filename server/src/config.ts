@@ -5,17 +5,16 @@
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
   ConfigurationError,
-  collector,
   days,
   nameServers,
   networks,
   type Option,
   oneOf,
   option,
-  part,
   readSetting,
   seconds,
   sender,
+  telemetrySettings,
   url,
   whole,
 } from './setting-texts.ts'
@@ -151,6 +150,21 @@ export const options = {
     about: 'Lifetime of a session of the web interface in seconds. Default: 7 days.',
     example: '604800',
     parse: seconds(300, 31_536_000),
+  }),
+  sessionIdleMs: option({
+    env: 'SESSION_IDLE',
+    fallback: '86400',
+    about:
+      'Seconds without a request after which a session of the web interface ends. Use is noted every five minutes, so a session may end up to five minutes earlier. Default: one day.',
+    example: '86400',
+    parse: seconds(600, 31_536_000),
+  }),
+  operatorSessionIdleMs: option({
+    env: 'OPERATOR_SESSION_IDLE',
+    fallback: '1800',
+    about: 'The same for sessions at the account that `OPERATOR_ACCOUNT` names. Default: 30 minutes.',
+    example: '1800',
+    parse: seconds(600, 86_400),
   }),
   freshMs: option({
     env: 'SESSION_FRESH',
@@ -290,60 +304,7 @@ export const options = {
     example: '50',
     parse: whole(0, 60_000),
   }),
-  metricsPort: option<number | null>({
-    env: 'METRICS_PORT',
-    fallback: '',
-    about:
-      'Port that serves metrics for Prometheus at `/metrics`, without authentication. Do not expose it through the proxy. If unset, metrics are not served.',
-    example: '9464',
-    parse: (text) => (text === '' ? null : whole(0, 65_535)(text)),
-  }),
-  metricsHost: option({
-    env: 'METRICS_HOST',
-    fallback: '127.0.0.1',
-    about: 'Address to listen on for `METRICS_PORT`. Change it only to an address that only Prometheus can reach.',
-    example: '10.0.0.7',
-    parse: (text) => text,
-  }),
-  otlpUrl: option<string | null>({
-    env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
-    fallback: '',
-    about:
-      'Base URL of an OpenTelemetry collector (OTLP over HTTP). Traces are sent to `/v1/traces`, metrics to `/v1/metrics` below it. `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are supported. If unset, the OpenTelemetry SDK is not loaded.',
-    example: 'http://localhost:4318',
-    parse: collector,
-  }),
-  otlpTracesUrl: option<string | null>({
-    env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
-    fallback: '',
-    about:
-      'Complete URL for traces. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only traces are sent.',
-    example: 'http://localhost:4318/v1/traces',
-    parse: collector,
-  }),
-  otlpMetricsUrl: option<string | null>({
-    env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
-    fallback: '',
-    about:
-      'Complete URL for metrics. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only metrics are sent.',
-    example: 'http://localhost:4318/v1/metrics',
-    parse: collector,
-  }),
-  tracedPart: option({
-    env: 'OTEL_TRACES_SAMPLER_ARG',
-    fallback: '1',
-    about:
-      'Ratio of requests that are traced, from 0 to 1. If a proxy in `TRUST_PROXY` sends a `traceparent` header, its sampling decision applies. With thousands of polls per second, use 0.01.',
-    example: '0.01',
-    parse: part,
-  }),
-  metricsEveryMs: option({
-    env: 'OTEL_METRIC_EXPORT_INTERVAL',
-    fallback: '60000',
-    about: 'Interval in milliseconds at which metrics are exported to the collector.',
-    example: '15000',
-    parse: whole(100, 3_600_000),
-  }),
+  ...telemetrySettings,
   drainMs: option({
     env: 'DRAIN_SECONDS',
     fallback: '5',

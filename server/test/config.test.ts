@@ -200,6 +200,8 @@ describe('AP-24 numbers', () => {
     ['ACCESS_TOKEN_LIFETIME', 60, 86_400, 'accessTokenLifetimeMs', 1_000],
     ['REFRESH_TOKEN_LIFETIME', 86_400, 31_536_000, 'refreshTokenLifetimeMs', 1_000],
     ['SESSION_LIFETIME', 300, 31_536_000, 'sessionLifetimeMs', 1_000],
+    ['SESSION_IDLE', 600, 31_536_000, 'sessionIdleMs', 1_000],
+    ['OPERATOR_SESSION_IDLE', 600, 86_400, 'operatorSessionIdleMs', 1_000],
     ['SESSION_FRESH', 60, 86_400, 'freshMs', 1_000],
     ['DATABASE_CONNECTIONS', 1, 200, 'databaseConnections', 1],
     ['CODE_REQUESTS_PER_NETWORK', 0, 1_000_000, 'codeRequestsPerNetwork', 1],

@@ -69,7 +69,7 @@ async function changeIt({ user }: World): Promise<unknown> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
   await context.db.transaction((tx) => insertSession(tx, { ...session, keyId: 1, address: null, agent: null }))
-  const visit = await findAccountSession(context.db, account.slug, session.id)
+  const visit = await findAccountSession(context.db, account.slug, { id: session.id, idleMs: 60_000 })
   if (!visit?.sessionUser) throw new Error('nobody is there')
   const given = { current: PASSWORD, password: `${PASSWORD} 2`, again: `${PASSWORD} 2` }
   return changePassword(context, visit.account, visit.sessionUser, given, BROWSER)
@@ -88,7 +88,7 @@ async function choosePassword(user: MadeUser): Promise<unknown> {
     "select id from links where user_id = $1 and kind <> 'remove_grant' order by created_at desc limit 1",
     [user.id],
   )
-  const visit = await findAccountSession(context.db, account.slug, randomUUID())
+  const visit = await findAccountSession(context.db, account.slug, { id: randomUUID(), idleMs: 60_000 })
   if (!link || !visit) throw new Error('there is no link')
   const password = `${PASSWORD} 3`
   const given = { link: signLink(config.keys, link.id, account.slug), password, again: password }

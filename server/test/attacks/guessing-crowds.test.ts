@@ -20,7 +20,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const NO_SESSION = { id: '', createdAt: 0, authenticatedAt: 0, expiresAt: 0 }
+const NO_SESSION = { id: '', createdAt: 0, authenticatedAt: 0, expiresAt: 0, lastUsedAt: 0 }
 
 describe('a crowd of guessers', () => {
   it('UC-02: thirty misses of a network leave one attempt to users who missed, and all to the others', async () => {

@@ -271,7 +271,7 @@ describe('whoever loses their access loses test mode with it:', () => {
       const { context, config, account } = service
       const about = { id: administrator.id, accountId: account.id }
       const id = await context.db.transaction((tx) => createLink(tx, 'recovery', about))
-      const visit = await findAccountSession(context.db, account.slug, randomUUID())
+      const visit = await findAccountSession(context.db, account.slug, { id: randomUUID(), idleMs: 60_000 })
       if (!visit) throw new Error('there is no account')
       const given = { link: signLink(config.keys, id, account.slug), password, again: password }
       const browser = { address: null, agent: null, known: null, mark: '', language: 'en' } as const

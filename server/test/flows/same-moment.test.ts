@@ -26,7 +26,7 @@ async function visitOf(): Promise<AccountSession> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
   await context.db.transaction((tx) => insertSession(tx, { ...session, keyId: 1, address: null, agent: null }))
-  const visit = await findAccountSession(context.db, account.slug, session.id)
+  const visit = await findAccountSession(context.db, account.slug, { id: session.id, idleMs: 60_000 })
   if (!visit) throw new Error('there is no account')
   return visit
 }

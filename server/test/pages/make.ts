@@ -137,7 +137,15 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
   const grant = makeGrant(application)
   const role = { id: 'role', name: application, checked: true, titles: ['See your calendars'], everything: false }
   const passkey = { id: 'key', name: application, createdOn: AT, lastUsedOn: AT }
-  const session = { current: true, createdAt: AT, agent: application, place: null, address: '2001:db8::1' }
+  const session = {
+    id: 'one',
+    current: true,
+    createdAt: AT,
+    lastUsedAt: AT,
+    agent: application,
+    place: null,
+    address: '2001:db8::1',
+  }
   return {
     signIn: signInPage(frame, { email, next, minutes, problem: 'wrong', notice: null, passkey: '{"a":"<"}' }),
     secondStep: secondStepPage(frame, { next, minutes, problem: 'locked' }),
@@ -172,7 +180,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       passkeys: [passkey, { ...passkey, id: 'other', lastUsedOn: null }],
       passkey: '{}',
       authenticator: { createdOn: AT },
-      sessions: [session, { ...session, current: false, agent: null, createdAt: AT - 1 }],
+      sessions: [session, { ...session, id: 'two', current: false, agent: null, createdAt: AT - 1 }],
     }),
     securityLastPasskey: securityPage(frame, {
       hasPassword: false,

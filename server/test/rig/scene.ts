@@ -90,7 +90,7 @@ export async function createScene(service: TestService) {
     administrator: false,
     language: null,
     chosenLanguage: null,
-    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, expiresAt: 0 },
+    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, expiresAt: 0, lastUsedAt: 0 },
   })
 
   return Object.assign(asked, {

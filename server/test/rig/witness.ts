@@ -101,7 +101,7 @@ const COUNTED = [
 ]
 
 /** Columns that are written in the background: dates of last use, and the last judgement of a review. */
-const NOTED = ['application_secrets', 'grants', 'reviews']
+const NOTED = ['application_secrets', 'grants', 'reviews', 'sessions']
 
 /** Every table by name with a digest of its rows, to compare before and after. */
 export async function everyRow({ database }: TestService): Promise<Record<string, string>> {
@@ -111,7 +111,9 @@ export async function everyRow({ database }: TestService): Promise<Record<string
   const digests = tables
     .filter(({ name }) => !COUNTED.includes(name))
     .map(({ name }) => {
-      const row = NOTED.includes(name) ? "(to_jsonb(t) - '{last_used_on,judged_at}'::text[])::text" : 't::text'
+      const row = NOTED.includes(name)
+        ? "(to_jsonb(t) - '{last_used_on,last_used_at,judged_at}'::text[])::text"
+        : 't::text'
       return `select '${name}' as name, md5(string_agg(${row}, '' order by ${row})) as digest from public.${name} t`
     })
   const rows = await database.query<{ name: string; digest: string }>(digests.join(' union all '))

@@ -8,16 +8,31 @@ import type { Transaction } from '../../store/postgres/postgres.ts'
 import { lockProof, suggestLanguage } from '../../store/sign-in/methods.ts'
 import {
   type AccountSession,
+  deleteOwnSession,
   deleteSession,
   deleteSessions,
+  endOldestSessions,
   findAccountSession,
+  type HostAccount,
   insertSession,
+  noteSessionUse,
   listSessions as readSessions,
   type SessionLine,
   type SessionUser,
   setSessionKey,
 } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
+
+/** A session's use is noted this often, so that not every request writes a row. */
+const NOTE_USE_MS = 5 * 60 * 1000
+
+/** Sessions of one user at the same time: more than anybody has browsers. The one not used for longest ends. */
+export const MAX_SESSIONS = 50
+
+/** Operators' sessions end sooner: an unattended one is worth the whole service. */
+function idleMsAt({ config }: Context, slug: string): number {
+  return slug === config.operatorAccount ? config.operatorSessionIdleMs : config.sessionIdleMs
+}
 
 /** Properties of a browser as the server sees them. */
 export type Browser = {
@@ -38,9 +53,12 @@ export type Browser = {
 export async function readSession(context: Context, slug: string, cookie: string | null): Promise<ReadSession | null> {
   const { keys } = context.config
   const sessionId = cookie === null ? null : verifySession(keys, cookie, slug)
-  const found = await findAccountSession(context.db, slug, sessionId)
-  if (!found?.sessionUser || cookie === null || !isOutdatedSession(keys, cookie)) return found
-  const { id } = found.sessionUser.session
+  const presented = sessionId === null ? null : { id: sessionId, idleMs: idleMsAt(context, slug) }
+  const found = await findAccountSession(context.db, slug, presented)
+  if (!found?.sessionUser || cookie === null) return found
+  const { id, lastUsedAt } = found.sessionUser.session
+  if (found.now - lastUsedAt >= NOTE_USE_MS) await noteSessionUse(context.db, id, NOTE_USE_MS)
+  if (!isOutdatedSession(keys, cookie)) return found
   await setSessionKey(context.db, id, keys.signing.id)
   return { ...found, newCookie: signSession(keys, id, slug) }
 }
@@ -72,6 +90,7 @@ export async function startSession(
   const { sessionLifetimeMs: lifetimeMs, keys } = context.config
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
+  await endOldestSessions(tx, user.id, MAX_SESSIONS - 1)
   await insertSession(tx, {
     id,
     accountId: user.accountId,
@@ -105,6 +124,21 @@ export async function signOut(context: Context, accountId: string, sessionUser: 
   })
 }
 
+/** Ends one session of the user, in whichever browser it is. */
+export function signOutSession(
+  context: Context,
+  accountId: string,
+  sessionUser: SessionUser,
+  sessionId: string,
+): Promise<boolean> {
+  return context.db.transaction(async (tx) => {
+    if (!(await deleteOwnSession(tx, sessionUser.id, sessionId))) return false
+    const actor = byUser(sessionUser.id)
+    await recordEvent(tx, { kind: 'session.ended', actor, accountId, userId: sessionUser.id })
+    return true
+  })
+}
+
 /** Ends all sessions, including the current one. */
 export async function signOutEverywhere(context: Context, accountId: string, sessionUser: SessionUser): Promise<void> {
   await context.db.transaction(async (tx) => {
@@ -119,8 +153,12 @@ export async function signOutEverywhere(context: Context, accountId: string, ses
   })
 }
 
-export function listSessions(context: Context, sessionUser: SessionUser): Promise<readonly SessionLine[]> {
-  return readSessions(context.db, sessionUser.id)
+export function listSessions(
+  context: Context,
+  { slug }: HostAccount,
+  sessionUser: SessionUser,
+): Promise<readonly SessionLine[]> {
+  return readSessions(context.db, sessionUser.id, idleMsAt(context, slug))
 }
 
 /** True if the user authenticated recently enough for a sensitive action. */

@@ -10,7 +10,7 @@ import {
   removeAuthenticator,
   removePasskey,
 } from '../../flows/sign-in/methods.ts'
-import { listSessions, signOutEverywhere } from '../../flows/sign-in/sessions.ts'
+import { listSessions, signOutEverywhere, signOutSession } from '../../flows/sign-in/sessions.ts'
 import { authenticatorPage } from '../../pages/sign-in/authenticator.tsx'
 import { securityPage } from '../../pages/sign-in/security.tsx'
 import type { SecurityModel } from '../../pages/sign-in/security-model.ts'
@@ -24,6 +24,7 @@ const NOTICES: readonly SecurityModel['notice'][] = [
   'passkey_removed',
   'authenticator_added',
   'authenticator_removed',
+  'session_ended',
 ]
 
 export const showSecurity: PageHandler<UserRequest> = async (context, request) => {
@@ -82,6 +83,14 @@ export const removeOwnAuthenticator: PageHandler<UserRequest> = async (context, 
   return { seeOther: '/security?notice=authenticator_removed' }
 }
 
+/** Signs out of one session, which may be in another browser. */
+export const signOutOne: PageHandler<UserRequest> = async (context, { account, sessionUser, fields }) => {
+  const id = fields.get('session') ?? ''
+  if (!(await signOutSession(context, account.id, sessionUser, id))) return { refusal: 'not_found' }
+  if (id !== sessionUser.session.id) return { seeOther: '/security?notice=session_ended' }
+  return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
+}
+
 export const signOutAll: PageHandler<UserRequest> = async (context, { account, sessionUser }) => {
   await signOutEverywhere(context, account.id, sessionUser)
   return { seeOther: '/sign-in?notice=signed_out', cookies: [clearCookie(SESSION)] }
@@ -93,7 +102,7 @@ async function security(
   about: Partial<SecurityModel>,
 ): Promise<string> {
   const methods = await readSignInMethods(context, account, sessionUser)
-  const sessions = await listSessions(context, sessionUser)
+  const sessions = await listSessions(context, account, sessionUser)
   return securityPage(frame, {
     hasPassword: methods.hasPassword,
     problem: null,
@@ -106,9 +115,11 @@ async function security(
     })),
     passkey: passkeyCreation(context, account, sessionUser, methods.passkeys, now),
     authenticator: methods.authenticatorSince === null ? null : { createdOn: methods.authenticatorSince },
-    sessions: sessions.map(({ id, createdAt, agent, address }) => ({
+    sessions: sessions.map(({ id, createdAt, lastUsedAt, agent, address }) => ({
+      id,
       current: id === sessionUser.session.id,
       createdAt,
+      lastUsedAt,
       agent,
       address,
       place: context.geoip.find(address).placeName(frame.words.language),

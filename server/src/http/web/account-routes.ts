@@ -47,6 +47,7 @@ import {
   showAuthenticator,
   showSecurity,
   signOutAll,
+  signOutOne,
 } from '../sign-in/security-handlers.ts'
 
 export const pageRoutes: readonly PageRoute[] = [
@@ -177,6 +178,14 @@ export const pageRoutes: readonly PageRoute[] = [
     handler: removeOwnAuthenticator,
     from: '/security',
     fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/security/sign-out',
+    access: 'user',
+    handler: signOutOne,
+    bound: ['session'],
+    from: '/security',
   },
   { method: 'POST', path: '/security/sign-out-everywhere', access: 'user', handler: signOutAll, from: '/security' },
 

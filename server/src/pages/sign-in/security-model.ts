@@ -11,6 +11,7 @@ export type SecurityModel = {
     | 'passkey_removed'
     | 'authenticator_added'
     | 'authenticator_removed'
+    | 'session_ended'
   readonly passkeys: readonly {
     readonly id: string
     readonly name: string
@@ -20,9 +21,13 @@ export type SecurityModel = {
   /** JSON of PublicKeyCredentialCreationOptions. */
   readonly passkey: string
   readonly authenticator: { readonly createdOn: number } | null
+  /** Those used last first. */
   readonly sessions: readonly {
+    readonly id: string
     readonly current: boolean
     readonly createdAt: number
+    /** Noted every few minutes. */
+    readonly lastUsedAt: number
     /** User-Agent as sent. */
     readonly agent: string | null
     readonly place: string | null

@@ -94,7 +94,7 @@ function SessionsCard({ frame, model: { sessions } }: CardProps) {
       <h2 id="sessions">{words.t('security.sessions')}</h2>
       <ul class="rows">
         {sessions.map((session) => (
-          <li key={session.createdAt}>
+          <li key={session.id}>
             <div class="stack tight">
               <h3>
                 <bdi>{agentText(words, session.agent)}</bdi>{' '}
@@ -104,10 +104,18 @@ function SessionsCard({ frame, model: { sessions } }: CardProps) {
                 <Fact name={words.t('security.signed_in')}>
                   <Moment words={words} ms={session.createdAt} />
                 </Fact>
+                <Fact name={words.t('security.last_used')}>
+                  {!session.current && <Moment words={words} ms={session.lastUsedAt} />}
+                </Fact>
                 <Fact name={words.t('security.place')}>{session.place}</Fact>
                 <Fact name={words.t('security.address')}>{session.address && <bdi>{session.address}</bdi>}</Fact>
               </Facts>
             </div>
+            <Form frame={frame} action="/security/sign-out" bound={{ session: session.id }}>
+              <button type="submit" class="button quiet">
+                {words.t('security.sign_out_one')}
+              </button>
+            </Form>
           </li>
         ))}
       </ul>

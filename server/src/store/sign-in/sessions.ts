@@ -8,6 +8,8 @@ export type Session = {
   readonly createdAt: number
   readonly authenticatedAt: number
   readonly expiresAt: number
+  /** As noted: it may have been used a few minutes later. */
+  readonly lastUsedAt: number
 }
 
 export type SessionUser = {
@@ -46,6 +48,7 @@ type AccountSessionRow = {
   created_at: number
   authenticated_at: number
   expires_at: number
+  last_used_at: number
   user_id: string
   email: string
   language: string | null
@@ -54,6 +57,9 @@ type AccountSessionRow = {
   now: number
 }
 
+/** `idleMs`: a session that was not used for this long has ended. */
+export type PresentedSession = { readonly id: string; readonly idleMs: number }
+
 /**
  * Reads in one round trip the account of a host name and the user of the session, if it is valid and the user is
  * enabled.
@@ -61,22 +67,23 @@ type AccountSessionRow = {
 export async function findAccountSession(
   db: Queryable,
   slug: string,
-  sessionId: string | null,
+  session: PresentedSession | null,
 ): Promise<AccountSession | null> {
   const { rows } = await db.query<AccountSessionRow>({
     name: 'find-account-session',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
-        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.user_id, v.email, v.language, v.language_chosen,
+        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.last_used_at, v.user_id, v.email, v.language, v.language_chosen,
         exists (select from user_roles ur join roles r on r.id = ur.role_id
           where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
         now() as now
       from accounts a left join lateral (
-        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, u.id as user_id, u.email, u.language,
-          u.language_chosen
+        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, s.last_used_at, u.id as user_id,
+          u.email, u.language, u.language_chosen
         from sessions s join users u on u.id = s.user_id
-        where s.id = $2 and s.account_id = a.id and s.expires_at > now() and u.disabled_at is null) v on true
+        where s.id = $2 and s.account_id = a.id and s.expires_at > now()
+          and s.last_used_at > now() - $3 * interval '1 millisecond' and u.disabled_at is null) v on true
       where a.slug = $1`,
-    values: [slug, sessionId],
+    values: [slug, session?.id ?? null, session?.idleMs ?? 0],
   })
   const row = rows[0]
   if (!row) return null
@@ -100,6 +107,7 @@ function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser
       createdAt: row.created_at,
       authenticatedAt: row.authenticated_at,
       expiresAt: row.expires_at,
+      lastUsedAt: row.last_used_at,
     },
   }
 }
@@ -116,8 +124,9 @@ export type NewSession = {
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
-    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, expires_at, address, agent)
-     values ($1, $2, $3, $7, now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
+    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, expires_at, address,
+       agent)
+     values ($1, $2, $3, $7, now(), now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
     [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent, session.keyId],
   )
 }
@@ -139,7 +148,8 @@ export async function holdSession(tx: Transaction, id: string, userId: string): 
  */
 export async function renewSession(tx: Transaction, id: string, newId: string, keyId: number): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'update sessions set id = $2, key_id = $3, authenticated_at = now() where id = $1 and expires_at > now()',
+    `update sessions set id = $2, key_id = $3, authenticated_at = now(), last_used_at = now()
+     where id = $1 and expires_at > now()`,
     [id, newId, keyId],
   )
   return rowCount === 1
@@ -148,6 +158,29 @@ export async function renewSession(tx: Transaction, id: string, newId: string, k
 /** Notes that the session's cookie was signed anew. */
 export async function setSessionKey(db: Queryable, id: string, keyId: number): Promise<void> {
   await db.query('update sessions set key_id = $2 where id = $1', [id, keyId])
+}
+
+/** Notes that it is being used, unless that was noted within `noteMs`: requests at the same time write once. */
+export async function noteSessionUse(db: Queryable, id: string, noteMs: number): Promise<void> {
+  await db.query(
+    `update sessions set last_used_at = now() where id = $1 and last_used_at <= now() - $2 * interval '1 millisecond'`,
+    [id, noteMs],
+  )
+}
+
+/** Ends all but the `keep` sessions of the user that were used last. Requires a lock on the user. */
+export async function endOldestSessions(tx: Transaction, userId: string, keep: number): Promise<void> {
+  await tx.query(
+    `delete from sessions where id in (
+       select id from sessions where user_id = $1 order by last_used_at desc, created_at desc, id offset $2)`,
+    [userId, keep],
+  )
+}
+
+/** False if there is none with this id, or it is another user's. */
+export async function deleteOwnSession(tx: Transaction, userId: string, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query('delete from sessions where user_id = $1 and id::text = $2', [userId, id])
+  return rowCount === 1
 }
 
 /** False if it had ended already. */
@@ -168,15 +201,18 @@ export async function deleteSessions(db: Queryable, userId: string, except: stri
 export type SessionLine = {
   readonly id: string
   readonly createdAt: number
+  readonly lastUsedAt: number
   readonly address: string | null
   readonly agent: string | null
 }
 
-export async function listSessions(db: Queryable, userId: string): Promise<readonly SessionLine[]> {
+/** Those used last first. */
+export async function listSessions(db: Queryable, userId: string, idleMs: number): Promise<readonly SessionLine[]> {
   const { rows } = await db.query<SessionLine>(
-    `select id, created_at as "createdAt", host(address) as address, agent from sessions
-     where user_id = $1 and expires_at > now() order by created_at desc`,
-    [userId],
+    `select id, created_at as "createdAt", last_used_at as "lastUsedAt", host(address) as address, agent from sessions
+     where user_id = $1 and expires_at > now() and last_used_at > now() - $2 * interval '1 millisecond'
+     order by last_used_at desc, created_at desc`,
+    [userId, idleMs],
   )
   return rows
 }

@@ -69,8 +69,8 @@ async function settleIn(user: { id: string }): Promise<void> {
     randomUUID(),
   ])
   await query(
-    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, expires_at)
-     select gen_random_uuid(), account_id, id, 1, now(), now(), now() + interval '1 day'
+    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, expires_at)
+     select gen_random_uuid(), account_id, id, 1, now(), now(), now(), now() + interval '1 day'
      from users, generate_series(1, 2) where id = $1`,
     [user.id],
   )
