@@ -478,7 +478,7 @@ CREATE TABLE public.mails (
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text])))
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -493,6 +493,34 @@ ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
 CREATE TABLE public.migrations (
     name text NOT NULL,
     applied_at timestamp with time zone NOT NULL
+);
+
+CREATE TABLE public.operator_changes (
+    id text NOT NULL,
+    account_id text NOT NULL,
+    change text NOT NULL,
+    user_id text,
+    email text NOT NULL,
+    role_ids text[],
+    language text NOT NULL,
+    proposed_by text NOT NULL,
+    proposed_at timestamp with time zone NOT NULL,
+    operators text[] NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    outcome text,
+    decided_by text,
+    decided_at timestamp with time zone,
+    CONSTRAINT operator_changes_change_check CHECK ((change = ANY (ARRAY['create'::text, 'promote'::text, 'enable'::text, 'reset'::text]))),
+    CONSTRAINT operator_changes_decided_by_whom CHECK ((((outcome IS NULL) OR (outcome = 'expired'::text)) = (decided_by IS NULL))),
+    CONSTRAINT operator_changes_decided_when CHECK (((outcome IS NULL) = (decided_at IS NULL))),
+    CONSTRAINT operator_changes_has_roles CHECK (((change = ANY (ARRAY['create'::text, 'promote'::text])) = (role_ids IS NOT NULL))),
+    CONSTRAINT operator_changes_id_check CHECK ((id ~ '^opc_[0-9a-z]{12}$'::text)),
+    CONSTRAINT operator_changes_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
+    CONSTRAINT operator_changes_outcome_check CHECK ((outcome = ANY (ARRAY['confirmed'::text, 'declined'::text, 'withdrawn'::text, 'expired'::text]))),
+    CONSTRAINT operator_changes_second_is_another CHECK (((outcome <> 'confirmed'::text) OR (decided_by <> proposed_by))),
+    CONSTRAINT operator_changes_second_was_operator CHECK (((outcome <> 'confirmed'::text) OR (decided_by = ANY (operators)))),
+    CONSTRAINT operator_changes_user_exists CHECK (((change = 'create'::text) = (user_id IS NULL))),
+    CONSTRAINT operator_changes_withdrawn_by_proposer CHECK (((outcome <> 'withdrawn'::text) OR (decided_by = proposed_by)))
 );
 
 CREATE TABLE public.overloads (
@@ -552,6 +580,7 @@ CREATE TABLE public.review_decisions (
     words text NOT NULL,
     interval_seconds integer,
     needs_second boolean NOT NULL,
+    operators text[] NOT NULL,
     confirmed_by text,
     confirmed_at timestamp with time zone,
     undone_by text,
@@ -569,6 +598,7 @@ CREATE TABLE public.review_decisions (
     CONSTRAINT review_decisions_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 300))),
     CONSTRAINT review_decisions_reason_check CHECK ((reason = ANY (ARRAY['fixed'::text, 'mistaken'::text, 'stolen_secret'::text, 'broken_firmware'::text, 'phishing'::text, 'no_answer'::text, 'other'::text]))),
     CONSTRAINT review_decisions_second_is_another CHECK ((confirmed_by <> decided_by)),
+    CONSTRAINT review_decisions_second_was_operator CHECK ((confirmed_by = ANY (operators))),
     CONSTRAINT review_decisions_slower_has_interval CHECK (((decision = 'reinstate_slower'::text) = (interval_seconds IS NOT NULL))),
     CONSTRAINT review_decisions_undone_by_whom CHECK (((undone_at IS NULL) = (undone_by IS NULL))),
     CONSTRAINT review_decisions_words_check CHECK (((length(words) >= 1) AND (length(words) <= 2000)))
@@ -702,6 +732,10 @@ CREATE TABLE public.users (
     language_chosen boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
+    invited_by text,
+    promoted_by text,
+    enabled_by text,
+    reset_by text,
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
     CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text))
@@ -841,6 +875,9 @@ ALTER TABLE ONLY public.mails
 
 ALTER TABLE ONLY public.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
+
+ALTER TABLE ONLY public.operator_changes
+    ADD CONSTRAINT operator_changes_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.overloads
     ADD CONSTRAINT overloads_pkey PRIMARY KEY (minute);
@@ -990,6 +1027,8 @@ CREATE INDEX mails_user_id_created_at_idx ON public.mails USING btree (user_id, 
 
 CREATE INDEX mails_waiting_idx ON public.mails USING btree (due_at) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL));
 
+CREATE UNIQUE INDEX operator_changes_one_pending_idx ON public.operator_changes USING btree (account_id, email) WHERE (outcome IS NULL);
+
 CREATE INDEX passkeys_user_id_idx ON public.passkeys USING btree (user_id);
 
 CREATE INDEX publisher_checks_account_id_at_idx ON public.publisher_checks USING btree (account_id, at);
@@ -1115,6 +1154,18 @@ ALTER TABLE ONLY public.mails
 ALTER TABLE ONLY public.mails
     ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.operator_changes
+    ADD CONSTRAINT operator_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.operator_changes
+    ADD CONSTRAINT operator_changes_decided_by_fkey FOREIGN KEY (decided_by) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.operator_changes
+    ADD CONSTRAINT operator_changes_proposed_by_fkey FOREIGN KEY (proposed_by) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.operator_changes
+    ADD CONSTRAINT operator_changes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);
+
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT passkeys_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
@@ -1174,6 +1225,18 @@ ALTER TABLE ONLY public.user_roles
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_enabled_by_fkey FOREIGN KEY (enabled_by) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_promoted_by_fkey FOREIGN KEY (promoted_by) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_reset_by_fkey FOREIGN KEY (reset_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(id);
