@@ -50,6 +50,7 @@ async function signInEverywhere({ service }: Northwind, userId: string): Promise
       userId,
       lifetimeMs: 3_600_000,
       keyId: 1,
+      secondFactor: true,
       address: null,
       agent: null,
     }

@@ -18,6 +18,8 @@ create table accounts (
   unverified_publishers boolean not null default true,
   -- Null: every application is allowed. Otherwise only those listed.
   only_applications     text[],
+  -- Since when all users need a second factor; null: only administrators do.
+  second_factor_required_at timestamptz,
   created_at            timestamptz not null,
   constraint accounts_logo_has_version check ((logo is null) = (logo_version is null))
 );
@@ -71,8 +73,10 @@ create table users (
 );
 
 create table user_roles (
-  user_id text not null constraint user_roles_user_id_fkey references users on delete cascade,
-  role_id text not null constraint user_roles_role_id_fkey references roles on delete cascade,
+  user_id    text not null constraint user_roles_user_id_fkey references users on delete cascade,
+  role_id    text not null constraint user_roles_role_id_fkey references roles on delete cascade,
+  -- An administrator has a week from then to set up a second factor.
+  granted_at timestamptz not null default now(),
   constraint user_roles_pkey primary key (user_id, role_id)
 );
 
@@ -126,6 +130,8 @@ create table sessions (
   authenticated_at timestamptz not null,
   -- Noted every few minutes; a session that was not used for a while has ended.
   last_used_at     timestamptz not null,
+  -- The user proved a second factor in it: a passkey, an authenticator code or a recovery code.
+  second_factor    boolean not null default false,
   expires_at       timestamptz not null,
   address          inet,
   agent            text constraint sessions_agent_check check (length(agent) <= 200)
@@ -165,6 +171,16 @@ create table authenticators (
   -- Newest accepted 30-second step: a code is valid once.
   last_step  bigint not null,
   created_at timestamptz not null
+);
+
+-- Unused recovery codes, each in place of a passkey or an authenticator code once.
+create table recovery_codes (
+  user_id    text not null constraint recovery_codes_user_id_fkey references users on delete cascade,
+  digest     bytea not null constraint recovery_codes_digest_check check (length(digest) = 32),
+  -- Made the digest.
+  key_id     smallint not null,
+  created_at timestamptz not null,
+  constraint recovery_codes_pkey primary key (user_id, digest)
 );
 
 -- Used passkey challenges and used proofs of a first sign-in step, kept until they would have expired.

@@ -40,6 +40,9 @@ export type MailContent =
       readonly kind: 'sign_in_method_added' | 'sign_in_method_removed'
       readonly detail: { readonly method: 'passkey' | 'authenticator' }
     }
+  | { readonly kind: 'recovery_codes_created'; readonly detail: Readonly<Record<string, never>> }
+  /** `left`: how many the user has left. */
+  | { readonly kind: 'recovery_code_used'; readonly detail: { readonly left: number } }
   /** A grant was revoked without a request by the user, because a credential may have leaked. */
   | { readonly kind: 'grant_ended'; readonly detail: { readonly application: string; readonly reason: AlarmingReason } }
   /**

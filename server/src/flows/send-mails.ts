@@ -78,6 +78,10 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     case 'sign_in_method_added':
     case 'sign_in_method_removed':
       return { ...about, kind: mail.kind, method: mail.detail.method, at }
+    case 'recovery_codes_created':
+      return { ...about, kind: mail.kind, at }
+    case 'recovery_code_used':
+      return { ...about, kind: mail.kind, left: mail.detail.left, at }
     case 'grant_ended':
       return { ...about, kind: mail.kind, ...mail.detail, at }
     case 'many_codes': {

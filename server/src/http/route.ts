@@ -67,6 +67,8 @@ type AccountRoute = RouteKey & {
   readonly from?: string
   /** Requires a recent sign-in: otherwise the user is redirected to /confirm. */
   readonly fresh?: true
+  /** Also for a user who still has to set up or prove a second factor; all other pages lead there first. */
+  readonly beforeSecondFactor?: true
   /** The field that may hold a file. */
   readonly file?: string
 }

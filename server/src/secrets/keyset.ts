@@ -27,6 +27,7 @@ const purposes = [
   'browser',
   'authenticator',
   'authenticator-setup',
+  'recovery-code',
   'decision',
   'address',
   'webhook',

@@ -9,7 +9,7 @@ export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' |
   return `${prefix}_${randomText(12)}`
 }
 
-function randomText(length: number): string {
+export function randomText(length: number): string {
   return Array.from(randomBytes(length), (byte) => ALPHABET[byte & 31]).join('')
 }
 

@@ -35,7 +35,12 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const EVERYTHING: AccountPolicy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+const EVERYTHING: AccountPolicy = {
+  deviceFlow: true,
+  secondFactor: 'optional',
+  unverifiedPublishers: true,
+  onlyApplications: null,
+}
 
 async function someApplication(given: Parameters<typeof makeApplication>[3] = {}): Promise<MadeApplication> {
   const application = await makeApplication(service.context.db, service.config, service.account.slug, given)

@@ -68,7 +68,9 @@ const KEYS_ONLY = { accessToken: false, refreshToken: false, accessKey: true, ro
 async function changeIt({ user }: World): Promise<unknown> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
-  await context.db.transaction((tx) => insertSession(tx, { ...session, keyId: 1, address: null, agent: null }))
+  await context.db.transaction((tx) =>
+    insertSession(tx, { ...session, keyId: 1, secondFactor: false, address: null, agent: null }),
+  )
   const visit = await findAccountSession(context.db, account.slug, { id: session.id, idleMs: 60_000 })
   if (!visit?.sessionUser) throw new Error('nobody is there')
   const given = { current: PASSWORD, password: `${PASSWORD} 2`, again: `${PASSWORD} 2` }

@@ -145,7 +145,12 @@ describe('an application that is suspended', () => {
 })
 
 describe('the policy of the account', () => {
-  const EVERYTHING: AccountPolicy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+  const EVERYTHING: AccountPolicy = {
+    deviceFlow: true,
+    secondFactor: 'optional',
+    unverifiedPublishers: true,
+    onlyApplications: null,
+  }
 
   it.each([
     ['only others', { onlyApplications: [] }],

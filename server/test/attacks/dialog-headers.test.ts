@@ -118,7 +118,12 @@ function pathOf({ location }: Page): string {
 async function barred(): Promise<Page> {
   const account = await makeAccount(service.context.db)
   const user = await makeUser(service.context.db, account.slug)
-  const policy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: [] }
+  const policy = {
+    deviceFlow: true,
+    secondFactor: 'optional' as const,
+    unverifiedPublishers: true,
+    onlyApplications: [],
+  }
   expect((await savePolicy(service.context, user.id, policy)).outcome).toBe('saved')
   const application = await makeDialogApplication(service)
   const at = await openQuestion({ ...service, account }, { application, user, parameters: challenge })

@@ -201,7 +201,12 @@ describe('one answer', () => {
     const administrator = await makeUser(service.context.db, account.slug)
     const barred = await makeApplication(service.context.db, service.config, account.slug)
     await service.context.applications.refresh()
-    const rules = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: [service.application.id] }
+    const rules = {
+      deviceFlow: true,
+      secondFactor: 'optional' as const,
+      unverifiedPublishers: true,
+      onlyApplications: [service.application.id],
+    }
     await savePolicy(service.context, administrator.id, rules)
     const device = service.device()
     const expired = await device.code()

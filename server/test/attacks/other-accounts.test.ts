@@ -122,7 +122,13 @@ it('TN-04: nothing of another account is read', async () => {
 it('TN-04: policy and branding are those of the administrator’s own account, whatever is sent', async () => {
   const before = await rowsOf(theirs)
   const by = ours.administrator.id
-  const closed = { deviceFlow: false, unverifiedPublishers: false, onlyApplications: [], accountId: theirs.account.id }
+  const closed = {
+    deviceFlow: false,
+    secondFactor: 'optional' as const,
+    unverifiedPublishers: false,
+    onlyApplications: [],
+    accountId: theirs.account.id,
+  }
   await savePolicy(service.context, by, closed)
   await saveBranding(service.context, by, { name: 'Ours', colour: '#123456', logo: Buffer.of(1) })
   expect(await rowsOf(theirs)).toBe(before)

@@ -67,6 +67,8 @@ const LISTS: Record<string, readonly string[]> = {
     authenticator_to_renew: true,
     operator_change: true,
     second_decision: true,
+    recovery_codes_created: true,
+    recovery_code_used: true,
   }),
   operator_changes_change_check: [...operatorChanges].sort(),
   operator_changes_outcome_check: [...operatorChangeOutcomes].sort(),

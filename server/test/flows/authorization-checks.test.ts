@@ -304,7 +304,8 @@ checks(
 checks(
   'what only an administrator may do',
   async (scene) => {
-    const policy = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: null }
+    const rules = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: null }
+    const policy = { ...rules, secondFactor: 'optional' } as const
     return () => outcome(savePolicy(service.context, scene.administrator.id, policy))
   },
   [

@@ -22,10 +22,14 @@ beforeEach(async () => {
 })
 
 /** As a browser with the session's cookie. */
+const BY_PASSWORD = { how: 'test', secondFactor: false, proof: { passwordDigest: 'digest' } } as const
+
 async function visitOf(): Promise<AccountSession> {
   const { context, config, account } = service
   const session = { id: randomUUID(), accountId: account.id, userId: user.id, lifetimeMs: config.sessionLifetimeMs }
-  await context.db.transaction((tx) => insertSession(tx, { ...session, keyId: 1, address: null, agent: null }))
+  await context.db.transaction((tx) =>
+    insertSession(tx, { ...session, keyId: 1, secondFactor: false, address: null, agent: null }),
+  )
   const visit = await findAccountSession(context.db, account.slug, { id: session.id, idleMs: 60_000 })
   if (!visit) throw new Error('there is no account')
   return visit
@@ -36,9 +40,7 @@ it('ten first sign-ins all succeed', async () => {
   const who = { id: user.id, accountId: service.account.id, slug: service.account.slug }
   const results = await Promise.all(
     Array.from({ length: 10 }, () =>
-      service.context.db.transaction((tx) =>
-        startSession(service.context, tx, who, BROWSER, 'test', { passwordDigest: 'digest' }),
-      ),
+      service.context.db.transaction((tx) => startSession(service.context, tx, who, BROWSER, BY_PASSWORD)),
     ),
   )
   expect(results.map((result) => result?.outcome)).toEqual(results.map(() => 'signed_in'))
@@ -74,7 +76,7 @@ it('a reset, a disabling and a sign-in do not deadlock', async () => {
     const results = await Promise.all([
       createSetupLink(context.db, config, { account: account.slug, email: user.email, reset: true }),
       disablePerson(context, service.user.id, user.id),
-      context.db.transaction((tx) => startSession(context, tx, who, BROWSER, 'test', { passwordDigest: 'digest' })),
+      context.db.transaction((tx) => startSession(context, tx, who, BROWSER, BY_PASSWORD)),
     ])
     expect(results[1]).toEqual({ outcome: 'disabled' })
     const left = await service.database.query('select from sessions where user_id = $1', [user.id])

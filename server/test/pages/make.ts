@@ -24,6 +24,8 @@ import { choosePasswordPage } from '../../src/pages/sign-in/choose-password.tsx'
 import { confirmPage } from '../../src/pages/sign-in/confirm.tsx'
 import { linkGonePage } from '../../src/pages/sign-in/link-gone.tsx'
 import { recoverPage } from '../../src/pages/sign-in/recover.tsx'
+import { recoveryCodesPage } from '../../src/pages/sign-in/recovery-codes.tsx'
+import { secondFactorPage } from '../../src/pages/sign-in/second-factor.tsx'
 import { secondStepPage } from '../../src/pages/sign-in/second-step.tsx'
 import { securityPage } from '../../src/pages/sign-in/security.tsx'
 import { signInPage } from '../../src/pages/sign-in/sign-in.tsx'
@@ -103,11 +105,19 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
   const base = { ...out, account: null }
   const purpose = { kind: 'dialog', application, request: 'request' } as const
   const signIn = { email: '', next: '/dialog?request=r', minutes: 3, problem: null, notice: null, passkey: '{}' }
-  const confirm = { next: signIn.next, minutes: 3, problem: null, password: true, code: true, passkey: '{}' }
+  const confirm = {
+    next: signIn.next,
+    minutes: 3,
+    problem: null,
+    password: true,
+    code: 'authenticator',
+    passkey: '{}',
+  } as const
+  const step = { step: 'step', minutes: 3, authenticator: true, passkey: null, problem: null } as const
   return {
     dialogSignIn: signInPage(out, signIn),
     dialogSignInWrong: signInPage(out, { ...signIn, email: 'maria@northwind.example', problem: 'wrong' }),
-    dialogSecondStep: secondStepPage(out, { next: signIn.next, minutes: 3, problem: null }),
+    dialogSecondStep: secondStepPage(out, { ...step, next: signIn.next }),
     dialogConfirm: confirmPage(frame, confirm),
     dialogRefusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     chooseAccount: chooseAccountPage(base, makeChooseAccount({ purpose })),
@@ -146,16 +156,20 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     place: null,
     address: '2001:db8::1',
   }
+  const step = { next, minutes }
   return {
     signIn: signInPage(frame, { email, next, minutes, problem: 'wrong', notice: null, passkey: '{"a":"<"}' }),
-    secondStep: secondStepPage(frame, { next, minutes, problem: 'locked' }),
+    secondStep: secondStepPage(frame, { ...step, authenticator: true, passkey: null, problem: 'locked' }),
+    secondStepPasskey: secondStepPage(frame, { ...step, authenticator: false, passkey: '{}', problem: 'recovery' }),
+    secondFactor: secondFactorPage(frame, { next, passkey: '{}', problem: 'passkey' }),
+    recoveryCodes: recoveryCodesPage(frame, { codes: ['k3v9m-2x7q4', '0a1b2-c3d4e'], next }),
     recover: recoverPage(frame, { email, sent: false, problem: 'email' }),
     recoverSent: recoverPage(frame, { email, sent: true, problem: null }),
     choosePassword: choosePasswordPage(frame, { kind: 'setup', email, link: 'link', problem: 'too_short' }),
     linkGone: linkGonePage(frame),
     removeByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: false }),
     removedByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: true }),
-    confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: true, passkey: '{}' }),
+    confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: 'recovery', passkey: '{}' }),
     home: homePage(frame, { connected: 2, notice: 'welcome' }),
     enterCode: enterCodePage(frame, { typed: '43', problem: { kind: 'length', digits: 2 }, off: false, only: ['TV'] }),
     enterCodeTaken: enterCodePage(frame, { typed: '43', problem: { kind: 'taken' }, off: false, only: null }),
@@ -180,6 +194,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       passkeys: [passkey, { ...passkey, id: 'other', lastUsedOn: null }],
       passkey: '{}',
       authenticator: { createdOn: AT },
+      recoveryCodes: 7,
       sessions: [session, { ...session, id: 'two', current: false, agent: null, createdAt: AT - 1 }],
     }),
     securityLastPasskey: securityPage(frame, {
@@ -189,15 +204,23 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       passkeys: [passkey],
       passkey: '{}',
       authenticator: null,
+      recoveryCodes: 1,
       sessions: [session],
     }),
-    authenticator: authenticatorPage(frame, { setup: 's', secret: 'JBSW Y3DP', uri: 'otpauth://x', problem: 'wrong' }),
+    authenticator: authenticatorPage(frame, {
+      setup: 's',
+      secret: 'JBSW Y3DP',
+      uri: 'otpauth://x',
+      next: null,
+      problem: 'wrong',
+    }),
     accountApplications: accountApplicationsPage(frame, {
       grants: [{ ...grant, user: email }],
       removed: null,
       after: 'x',
     }),
     policy: policyPage(frame, {
+      secondFactor: 'required',
       deviceFlow: true,
       unverifiedPublishers: false,
       only: true,

@@ -12,6 +12,7 @@ import { startMailbox } from './mailbox.ts'
 import type { MadeUser } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
 import { PASSWORD } from './northwind.ts'
+import { useAuthenticator } from './second-factor.ts'
 import { startTestService, type TestService } from './service.ts'
 import { seedThirtyDays, type ThirtyDays } from './thirty-days.ts'
 
@@ -47,7 +48,9 @@ export async function startBusyService(environment: Record<string, string> = {})
   done(await createAccount(context.db, { slug: 'operators', name: 'Operations' }))
   const person = async (account: string, email: string): Promise<MadeUser> => {
     const made = await createUser(context.db, { account, email, roles: ['administrator'], password: PASSWORD })
-    return { ...done(made), email }
+    const user = { ...done(made), email }
+    await useAuthenticator(service, user)
+    return user
   }
   const operator = await person('operators', 'olga@operators.example')
   const history = await seedThirtyDays(context.db)

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import type { MadeUser } from './make.ts'
 import { PASSWORD } from './northwind.ts'
+import { secondFactorOf } from './second-factor-codes.ts'
 
 /** Clicks a link or a button and waits for the navigation. */
 export async function press(page: Page, selector: string): Promise<void> {
@@ -31,6 +32,15 @@ export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at
   await page.fill('#email', user.email)
   await page.fill('#password', password)
   await submit(page, '/sign-in')
+  await proveSecondFactor(page, user)
+}
+
+/** Completes the sign-in of a user whom the rig has given an authenticator. */
+export async function proveSecondFactor(page: Page, user: MadeUser): Promise<void> {
+  const code = page.url().includes('/sign-in/code') ? await secondFactorOf(user.email) : null
+  if (code === null) return
+  await page.fill('#code', code)
+  await submit(page, '/sign-in/code')
 }
 
 /** Ends on the consent page, unless the code is refused. */

@@ -13,7 +13,12 @@ export function dialogAnswers(northwind: Northwind): readonly AnswerPage[] {
 function questions(northwind: Northwind): readonly AnswerPage[] {
   const { service, ann } = northwind
   const { publicUrl } = service.config
-  const policy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+  const policy = {
+    deviceFlow: true,
+    secondFactor: 'optional' as const,
+    unverifiedPublishers: true,
+    onlyApplications: null,
+  }
   const set = (change: object) => savePolicy(service.context, ann.id, { ...policy, ...change })
   const ask = (name: ApplicationName) => async (page: Page) => page.goto((await openedDialog(northwind, name)).question)
   const choose = (typed: string) => async (page: Page) => {

@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, expect, onTestFinished } from 'vitest'
 import { type Browsing, useBrowsing } from './browsing.ts'
 import { watchViolations } from './chromium.ts'
-import { press, submit } from './clicks.ts'
+import { press, proveSecondFactor, submit } from './clicks.ts'
 import { type MadeUser, makeApplication } from './make.ts'
 import { type Northwind, PASSWORD, startNorthwind } from './northwind.ts'
 import { type PopupApplication, startPopupApplication } from './popup-application.ts'
@@ -89,6 +89,7 @@ export async function signInThere(popup: Page, user: MadeUser, password = PASSWO
   await popup.fill('#email', user.email)
   await popup.fill('#password', password)
   await submit(popup, '/sign-in')
+  await proveSecondFactor(popup, user)
 }
 
 /** From the first page to the consent page. */

@@ -129,7 +129,12 @@ function signingIn(northwind: Northwind): readonly AnswerPage[] {
 }
 
 function codes({ service, ann, dana, ida, ask, applications }: Northwind): readonly AnswerPage[] {
-  const policy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+  const policy = {
+    deviceFlow: true,
+    secondFactor: 'optional' as const,
+    unverifiedPublishers: true,
+    onlyApplications: null,
+  }
   const set = (change: object) => savePolicy(service.context, ann.id, { ...policy, ...change })
   return [
     { name: 'enter-code-empty', as: 'ben', says: 'enter_code.problem_empty', open: (page) => enterCode(page, '') },

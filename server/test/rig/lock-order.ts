@@ -13,7 +13,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['accounts'],
   ['users'],
   ['application_vettings'],
-  ['sessions', 'links', 'passkeys', 'authenticators', '@mails:', 'mails'],
+  ['sessions', 'links', 'passkeys', 'authenticators', 'recovery_codes', '@mails:', 'mails'],
   ['@crowd:'],
   ['@review:'],
   ['application_test_modes'],

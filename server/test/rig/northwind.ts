@@ -27,6 +27,7 @@ import { startMailbox } from './mailbox.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from './make.ts'
 import { writeMmdb } from './mmdb.ts'
 import { makeOwnApplications, type OwnApplications } from './own-applications.ts'
+import { useAuthenticator } from './second-factor.ts'
 import { startTestService, type TestService } from './service.ts'
 import { createSoftPasskey } from './soft-passkey.ts'
 import { codeOf } from './totp.ts'
@@ -171,13 +172,16 @@ export async function startNorthwind(
   return northwind
 }
 
-async function makeOperators({ context: { db } }: TestService): Promise<readonly [MadeUser, MadeUser]> {
+async function makeOperators(service: TestService): Promise<readonly [MadeUser, MadeUser]> {
+  const { db } = service.context
   const account = 'operators'
   done(await createAccount(db, { slug: account, name: 'Service Operators' }))
   const make = async (name: string): Promise<MadeUser> => {
     const email = `${name}@operators.example`
     const wanted = { account, email, roles: ['administrator'], password: PASSWORD }
-    return { ...done(await createUser(db, wanted)), email }
+    const operator = { ...done(await createUser(db, wanted)), email }
+    await useAuthenticator(service, operator)
+    return operator
   }
   return [await make('olga'), await make('omar')]
 }
@@ -310,6 +314,7 @@ async function addPasskey({ service, slug, ann, origin }: Northwind): Promise<vo
     { 'x-forwarded-for': HAMBURG, 'user-agent': 'Version/19.1 Mobile Safari/604.1 (iPhone)' },
     slug,
   )
+  await useAuthenticator(service, ann)
   await web.signIn(ann.email, PASSWORD)
   const { text } = await web.get('/security')
   const options = JSON.parse(unescapeHtml(/ options="([^"]*)"/.exec(text)?.[1] ?? ''))
@@ -325,7 +330,7 @@ async function addAuthenticator({ service, slug, gus }: Northwind): Promise<void
   const { text } = await web.get('/security/authenticator')
   const secret = /<bdi class="secret"[^>]*>([A-Z2-7 ]+)</.exec(text)?.[1] ?? ''
   const { status, text: shown } = await web.submit('/security/authenticator', { code: codeOf(secret, Date.now()) })
-  if (!shown.includes('/security/authenticator/remove')) throw new Error(`the authenticator was not added: ${status}`)
+  if (!shown.includes('class="recovery-codes"')) throw new Error(`the authenticator was not added: ${status}`)
 }
 
 async function askFor(service: TestService, application: MadeApplication, ask: Ask = {}): Promise<CodeRecord> {

@@ -90,7 +90,8 @@ export async function createScene(service: TestService) {
     administrator: false,
     language: null,
     chosenLanguage: null,
-    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, expiresAt: 0, lastUsedAt: 0 },
+    secondFactor: { administratorSince: null, joinedAt: 0, requiredAt: null, enrolled: false },
+    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, secondFactor: false, expiresAt: 0, lastUsedAt: 0 },
   })
 
   return Object.assign(asked, {

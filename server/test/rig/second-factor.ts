@@ -3,8 +3,19 @@ import { randomUUID } from 'node:crypto'
 import { authenticatorSecret, secretText } from '../../src/secrets/authenticator.ts'
 import { insertAuthenticator } from '../../src/store/sign-in/methods.ts'
 import type { MadeUser } from './make.ts'
+import { giveCodes } from './second-factor-codes.ts'
 import type { TestService } from './service.ts'
 import { codeOf } from './totp.ts'
+
+/** From now on the rig completes the sign-ins of this user with an authenticator code. */
+export async function useAuthenticator(service: TestService, user: MadeUser): Promise<void> {
+  const { code } = await makeAuthenticator(service, user)
+  giveCodes(user.email, async () => {
+    // A code works once, and tests sign in more often than every thirty seconds.
+    await service.database.query('update authenticators set last_step = 0 where user_id = $1', [user.id])
+    return code()
+  })
+}
 
 export type Authenticated = {
   /** The current code. */

@@ -1,4 +1,4 @@
-/** A user who is signed in to an account's pages: a real session, without hashing a password. */
+/** A user who is signed in to an account's pages, with a second factor: a real session, without hashing a password. */
 import { randomUUID } from 'node:crypto'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { signForm, signSession } from '../../src/secrets/web-texts.ts'
@@ -29,7 +29,7 @@ export async function startSession(
   const id = randomUUID()
   const accountId = (where.account ?? account).id
   const signed = { lifetimeMs: config.sessionLifetimeMs, keyId: config.keys.signing.id }
-  const session = { id, accountId, userId: user.id, ...signed, address: null, agent: null }
+  const session = { id, accountId, userId: user.id, ...signed, secondFactor: true, address: null, agent: null }
   await context.db.transaction((tx) => insertSession(tx, session))
   return id
 }

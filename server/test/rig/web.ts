@@ -3,6 +3,7 @@
  * HTML of pages. Tests in real Chromium are in server/test/browser/; this one is for the many small cases.
  */
 import { post, type WireAnswer } from './device.ts'
+import { secondFactorOf } from './second-factor-codes.ts'
 
 export type Page = WireAnswer & { readonly location: string | null }
 
@@ -66,7 +67,9 @@ export class Web {
 
   async signIn(email: string, password: string): Promise<Page> {
     await this.get('/sign-in')
-    return this.submit('/sign-in', { email, password })
+    const page = await this.submit('/sign-in', { email, password })
+    const code = page.text.includes('action="/sign-in/code"') ? await secondFactorOf(email) : null
+    return code === null ? page : this.submit('/sign-in/code', { code })
   }
 
   async enterCode(code: string): Promise<Page> {

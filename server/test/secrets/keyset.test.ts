@@ -29,6 +29,7 @@ const PURPOSES: readonly Purpose[] = [
   'browser',
   'authenticator',
   'authenticator-setup',
+  'recovery-code',
   'decision',
   'address',
   'webhook',

@@ -1,5 +1,9 @@
-/** Account policy: which applications the users of an account may connect, in addition to the rules of the service. */
+/**
+ * Account policy: how the users of an account sign in, and which applications they may connect, in addition to the rules
+ * of the service.
+ */
 import type { Application } from '../applications/application.ts'
+import type { SecondFactorPolicy } from '../sign-in/second-factor.ts'
 
 export type AccountPolicy = {
   /** Whether user codes can be entered at this account. */
@@ -7,6 +11,8 @@ export type AccountPolicy = {
   readonly unverifiedPublishers: boolean
   /** Application ids. Null: every application. */
   readonly onlyApplications: readonly string[] | null
+  /** Of all users; administrators need one in any case. */
+  readonly secondFactor: SecondFactorPolicy
 }
 
 /**

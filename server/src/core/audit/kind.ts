@@ -46,6 +46,8 @@ export const auditKinds = {
   'user.passkey_removed': 'sign_ins',
   'user.authenticator_added': 'sign_ins',
   'user.authenticator_removed': 'sign_ins',
+  'user.recovery_codes_created': 'sign_ins',
+  'user.recovery_code_used': 'sign_ins',
   'entry.locked': 'access',
   'code.claimed': 'access',
   'code.released': 'access',

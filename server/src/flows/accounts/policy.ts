@@ -1,4 +1,4 @@
-/** Policy of an account about applications; administrators change it. */
+/** Policy of an account about sign-in and applications; administrators change it. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { readAccount, savePolicy as storePolicy } from '../../store/accounts/accounts.ts'
@@ -21,11 +21,23 @@ export type ShownPolicy = {
 }
 
 /** Null when there is no such account. */
-export async function readPolicy(context: Pick<Context, 'db'>, accountId: string): Promise<ShownPolicy | null> {
+export async function readPolicy(
+  context: Pick<Context, 'db' | 'config'>,
+  accountId: string,
+): Promise<ShownPolicy | null> {
   const account = await readAccount(context.db, accountId)
   if (!account) return null
-  const { policy } = account
+  const policy = inForce(context, account, account.policy)
   return { policy, applications: await listApplicationsAround(context.db, accountId, policy.onlyApplications ?? []) }
+}
+
+/** The operators' account always requires a second factor. */
+function inForce(
+  { config }: Pick<Context, 'config'>,
+  { slug }: { slug: string },
+  policy: AccountPolicy,
+): AccountPolicy {
+  return slug === config.operatorAccount ? { ...policy, secondFactor: 'required' } : policy
 }
 
 export type PolicyResult =
@@ -36,7 +48,7 @@ export type PolicyResult =
 
 /** Existing grants stay: the policy only restricts new ones. Grants are removed in the list of applications. */
 export function savePolicy(
-  context: Pick<Context, 'db'>,
+  context: Pick<Context, 'db' | 'config'>,
   by: string,
   wanted: AccountPolicy,
   added: string | null = null,
@@ -46,7 +58,7 @@ export function savePolicy(
     // Drop ids of deleted or unknown applications.
     const onlyApplications = asked && (await listApplications(tx, asked)).map(({ id }) => id)
     if (added !== null && onlyApplications && !onlyApplications.includes(added)) return { outcome: 'unknown' }
-    const policy: AccountPolicy = { ...wanted, onlyApplications }
+    const policy = inForce(context, account, { ...wanted, onlyApplications })
     const changed = changes(account.policy, policy)
     if (changed.length > 0) {
       await storePolicy(tx, account.id, policy)
@@ -68,7 +80,7 @@ function changes(before: AccountPolicy, after: AccountPolicy) {
     onlyApplications: policy.onlyApplications && [...policy.onlyApplications].sort(),
   })
   const [was, is] = [sorted(before), sorted(after)]
-  const names = ['deviceFlow', 'unverifiedPublishers', 'onlyApplications'] as const
+  const names = ['deviceFlow', 'unverifiedPublishers', 'onlyApplications', 'secondFactor'] as const
   return names
     .filter((name) => JSON.stringify(was[name]) !== JSON.stringify(is[name]))
     .map((name) => [name, { from: was[name], to: is[name] }] as const)

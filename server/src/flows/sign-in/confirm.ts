@@ -6,7 +6,8 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { readSignInUser } from '../../store/sign-in/methods.ts'
 import { type HostAccount, renewSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
-import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
+import { attemptOf, provePasskey, type Refused, type SecondProof, spendCode, withAttempt } from './prove.ts'
+import { hasSecondFactor } from './recovery-codes.ts'
 import { auditedBrowser, type Browser } from './sessions.ts'
 
 export type ConfirmResult = { readonly outcome: 'confirmed'; readonly cookie: string } | Refused
@@ -27,9 +28,10 @@ export async function confirmWithPassword(
   return withAttempt(context, attempt, async () => {
     const right = await context.passwords.matches(user.passwordDigest, given.password)
     if (!right || user.disabled) return { outcome: 'wrong' }
-    if (user.authenticator && !(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
-    const how = user.authenticator ? 'password and code' : 'password'
-    return renew(context, account, sessionUser, browser, how)
+    if (!hasSecondFactor(user)) return renew(context, account, sessionUser, browser, 'password')
+    const second = await spendCode(context, user, given.code, now)
+    if (second === null) return { outcome: 'wrong' }
+    return renew(context, account, sessionUser, browser, `password and ${second}`)
   })
 }
 
@@ -52,11 +54,12 @@ async function renew(
   account: HostAccount,
   sessionUser: SessionUser,
   browser: Browser,
-  how: string,
+  how: 'password' | `password and ${NonNullable<SecondProof>}` | 'passkey',
 ): Promise<ConfirmResult> {
   const id = randomUUID()
+  const renewal = { id, keyId: context.config.keys.signing.id, secondFactor: how !== 'password' }
   const renewed = await context.db.transaction(async (tx) => {
-    if (!(await renewSession(tx, sessionUser.session.id, id, context.config.keys.signing.id))) return false
+    if (!(await renewSession(tx, sessionUser.session.id, renewal))) return false
     const about = { accountId: account.id, userId: sessionUser.id }
     const detail = { how, ...auditedBrowser(browser) }
     await recordEvent(tx, { kind: 'session.confirmed', actor: byUser(sessionUser.id), ...about, detail })

@@ -31,18 +31,29 @@ import {
   savePassword,
   spendChallenge,
 } from '../../store/sign-in/methods.ts'
-import { deleteSessions, type HostAccount, type SessionUser } from '../../store/sign-in/sessions.ts'
+import { countRecoveryCodes, deleteRecoveryCodes } from '../../store/sign-in/recovery-codes.ts'
+import {
+  deleteSessions,
+  type HostAccount,
+  markSecondFactor,
+  type SessionUser,
+  unmarkSecondFactor,
+} from '../../store/sign-in/sessions.ts'
 import { relyingParty } from '../accounts/address.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { attemptOf, type Refused, withAttempt } from './prove.ts'
+import { hasSecondFactor, issueRecoveryCodes } from './recovery-codes.ts'
+import { mustKeepSecondFactor } from './second-factor.ts'
 import type { Browser } from './sessions.ts'
 
 export type SignInMethods = {
   readonly hasPassword: boolean
   readonly passkeys: readonly PasskeyLine[]
   readonly authenticatorSince: number | null
+  /** How many recovery codes are left. */
+  readonly recoveryCodes: number
 }
 
 export async function readSignInMethods(
@@ -55,6 +66,7 @@ export async function readSignInMethods(
     hasPassword: user?.passwordDigest != null,
     passkeys: await listPasskeys(context.db, sessionUser.id),
     authenticatorSince: user?.authenticator?.createdAt ?? null,
+    recoveryCodes: await countRecoveryCodes(context.db, sessionUser.id),
   }
 }
 
@@ -118,13 +130,20 @@ export function passkeyCreation(
   )
 }
 
+/** `recoveryCodes`: new ones, to be shown once; null unless this is the user's first second factor. */
+export type AddedFactor =
+  | { readonly outcome: 'added'; readonly recoveryCodes: readonly string[] | null }
+  | { readonly outcome: 'refused' }
+
+const REFUSED: AddedFactor = { outcome: 'refused' }
+
 export async function addPasskey(
   context: Context,
   account: HostAccount,
   sessionUser: SessionUser,
   given: { readonly answer: string; readonly name: string },
   now: number,
-): Promise<boolean> {
+): Promise<AddedFactor> {
   const { keys } = context.config
   const { id: rpId, origin } = relyingParty(context, account)
   const open = (text: string) => verifyChallenge(keys, text, `register:${sessionUser.id}`, now)
@@ -135,25 +154,47 @@ export async function addPasskey(
   }
   const made = await verifyRegistration({ answer: given.answer, origin, rpId, challengeOk })
   const spent = challenge as ReturnType<typeof open>
-  if (!made || !spent) return false
+  if (!made || !spent) return REFUSED
   const name = given.name.trim().slice(0, 100) || 'Passkey'
-  return withinSession(context, sessionUser, async (tx) => {
+  return addFactor(context, account, sessionUser, 'passkey', async (tx) => {
     if (!(await spendChallenge(tx, spent.digest, spent.expiresAt))) return false
-    if (!(await insertPasskey(tx, { ...made, userId: sessionUser.id, name }))) return false
-    const detail = { method: 'passkey' } as const
-    await changed(tx, account, sessionUser, 'user.passkey_added', { kind: 'sign_in_method_added', detail })
-    return true
+    return insertPasskey(tx, { ...made, userId: sessionUser.id, name })
   })
 }
 
-export type PasskeyRemoval = { readonly outcome: 'removed' | 'not_found' | 'last_passkey' }
+/** The session counts as made with the second factor from now on: the user has just proved to have it. */
+function addFactor(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser,
+  method: 'passkey' | 'authenticator',
+  insert: (tx: Transaction) => Promise<boolean>,
+): Promise<AddedFactor> {
+  return context.db.transaction(async (tx): Promise<AddedFactor> => {
+    if (!(await lockSession(tx, sessionUser.session.id, sessionUser.id))) return REFUSED
+    const before = await readSignInUser(tx, account.id, sessionUser.id)
+    if (!before || !(await insert(tx))) return REFUSED
+    await markSecondFactor(tx, sessionUser.session.id)
+    const isFirst = !hasSecondFactor(before)
+    const recoveryCodes = isFirst ? await issueRecoveryCodes(context, tx, sessionUser.id) : null
+    const detail = { method }
+    await changed(tx, account, sessionUser, `user.${method}_added`, { kind: 'sign_in_method_added', detail })
+    return { outcome: 'added', recoveryCodes }
+  })
+}
 
-/** Refuses to remove the last passkey of a user without a password, who would be locked out. */
+export type PasskeyRemoval = { readonly outcome: 'removed' | 'not_found' | 'last_passkey' | 'required' }
+
+/**
+ * Refuses to remove the last passkey of a user without a password, who would be locked out, and the last second factor
+ * of a user who needs one.
+ */
 export function removePasskey(
   context: Context,
   account: HostAccount,
   sessionUser: SessionUser,
   id: string,
+  now: number,
 ): Promise<PasskeyRemoval> {
   return context.db.transaction(async (tx): Promise<PasskeyRemoval> => {
     // Serializes removals: the second of two concurrent ones sees what the first has left.
@@ -163,11 +204,20 @@ export function removePasskey(
     const alive = await lockSession(tx, sessionUser.session.id, sessionUser.id)
     if (!alive || !passkeys.some((passkey) => passkey.id === id)) return { outcome: 'not_found' }
     if (user?.passwordDigest == null && passkeys.length === 1) return { outcome: 'last_passkey' }
+    const isLast = passkeys.length === 1 && user?.authenticator == null
+    if (isLast && mustKeepSecondFactor(context, account, sessionUser, now)) return { outcome: 'required' }
     await deletePasskey(tx, sessionUser.id, id)
+    if (isLast) await forgetSecondFactor(tx, sessionUser.id)
     const detail = { method: 'passkey' } as const
     await changed(tx, account, sessionUser, 'user.passkey_removed', { kind: 'sign_in_method_removed', detail })
     return { outcome: 'removed' }
   })
+}
+
+/** After the last second factor was removed. */
+async function forgetSecondFactor(tx: Transaction, userId: string): Promise<void> {
+  await deleteRecoveryCodes(tx, userId)
+  await unmarkSecondFactor(tx, userId)
 }
 
 export type AuthenticatorSetup = { readonly setup: string; readonly secret: string; readonly uri: string }
@@ -194,30 +244,35 @@ export async function addAuthenticator(
   sessionUser: SessionUser,
   given: { readonly setup: string; readonly code: string },
   now: number,
-): Promise<boolean> {
+): Promise<AddedFactor> {
   const { keys } = context.config
   const reference = verifySetup(keys, given.setup, sessionUser.id)
   const secret = reference && authenticatorSecret(keys, reference)
   const step = secret && checkAuthenticatorCode(secret, given.code, now, 0)
-  if (!reference || typeof step !== 'number') return false
-  return withinSession(context, sessionUser, async (tx) => {
+  if (!reference || typeof step !== 'number') return REFUSED
+  return addFactor(context, account, sessionUser, 'authenticator', async (tx) => {
     await insertAuthenticator(tx, sessionUser.id, { ...reference, lastStep: step })
-    const detail = { method: 'authenticator' } as const
-    await changed(tx, account, sessionUser, 'user.authenticator_added', { kind: 'sign_in_method_added', detail })
     return true
   })
 }
 
-export async function removeAuthenticator(
+export type AuthenticatorRemoval = { readonly outcome: 'removed' | 'required' }
+
+export function removeAuthenticator(
   context: Context,
   account: HostAccount,
   sessionUser: SessionUser,
-): Promise<void> {
-  await withinSession(context, sessionUser, async (tx) => {
-    if (!(await deleteAuthenticator(tx, sessionUser.id))) return false
+  now: number,
+): Promise<AuthenticatorRemoval> {
+  return context.db.transaction(async (tx): Promise<AuthenticatorRemoval> => {
+    if (!(await lockSession(tx, sessionUser.session.id, sessionUser.id))) return { outcome: 'removed' }
+    const isLast = (await listPasskeys(tx, sessionUser.id)).length === 0
+    if (isLast && mustKeepSecondFactor(context, account, sessionUser, now)) return { outcome: 'required' }
+    if (!(await deleteAuthenticator(tx, sessionUser.id))) return { outcome: 'removed' }
+    if (isLast) await forgetSecondFactor(tx, sessionUser.id)
     const detail = { method: 'authenticator' } as const
     await changed(tx, account, sessionUser, 'user.authenticator_removed', { kind: 'sign_in_method_removed', detail })
-    return true
+    return { outcome: 'removed' }
   })
 }
 

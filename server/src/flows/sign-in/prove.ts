@@ -1,4 +1,4 @@
-/** Verification of passwords, authenticator codes and passkeys, with rate-limited attempts. */
+/** Verification of passwords, authenticator and recovery codes and passkeys, with rate-limited attempts. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOf } from '../../core/network.ts'
@@ -28,6 +28,7 @@ import {
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import { relyingParty } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
+import { useRecoveryCode } from './recovery-codes.ts'
 import type { Browser } from './sessions.ts'
 
 /** `wrong` covers an unknown address, a wrong password, a user without a password and a disabled user alike. */
@@ -41,7 +42,23 @@ export function passkeyRequest(context: Context, account: HostAccount, now: numb
   return JSON.stringify(requestOptions({ rpId: relyingParty(context, account).id, challenge }))
 }
 
-export async function spendCode(context: Context, user: SignInUser, typed: string, now: number): Promise<boolean> {
+/**
+ * How a user proved the second factor; null: not at all. A passkey is not among them: it counts as both factors.
+ */
+export type SecondProof = 'code' | 'recovery code' | null
+
+/** Spends an authenticator code or a recovery code, whichever was typed. */
+export async function spendCode(context: Context, user: SignInUser, typed: string, now: number): Promise<SecondProof> {
+  if (await spendAuthenticatorCode(context, user, typed, now)) return 'code'
+  return (await useRecoveryCode(context, user, typed)) ? 'recovery code' : null
+}
+
+async function spendAuthenticatorCode(
+  context: Context,
+  user: SignInUser,
+  typed: string,
+  now: number,
+): Promise<boolean> {
   const { authenticator } = user
   const secret = authenticator && authenticatorSecret(context.config.keys, authenticator)
   const step = secret && checkAuthenticatorCode(secret, typed, now, authenticator.lastStep)

@@ -71,6 +71,14 @@ export type ReadSession = AccountSession & {
 /** Factor that authenticated the user. Checked again when the session starts, in case it was removed meanwhile. */
 export type Proof = { readonly passwordDigest: string } | { readonly passkeyId: string }
 
+/** How the user authenticated. */
+export type Authenticated = {
+  /** For the audit log. */
+  readonly how: string
+  readonly secondFactor: boolean
+  readonly proof: Proof
+}
+
 export type SignedIn = { readonly outcome: 'signed_in'; readonly cookie: string; readonly userId: string }
 
 /**
@@ -82,8 +90,7 @@ export async function startSession(
   tx: Transaction,
   user: { readonly id: string; readonly accountId: string; readonly slug: string },
   browser: Browser,
-  how: string,
-  proof: Proof,
+  { how, secondFactor, proof }: Authenticated,
 ): Promise<SignedIn | null> {
   if (!(await lockProof(tx, user.id, proof))) return null
   const id = randomUUID()
@@ -97,6 +104,7 @@ export async function startSession(
     userId: user.id,
     lifetimeMs,
     keyId: keys.signing.id,
+    secondFactor,
     address,
     agent,
   })

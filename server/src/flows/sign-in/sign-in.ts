@@ -1,6 +1,6 @@
 /**
- * Sign-in with a password and, if the user has one, an authenticator code; or with a passkey, which counts as both
- * factors.
+ * Sign-in with a password and, if the user has a second factor, a code of an authenticator or a recovery code; or with a
+ * passkey, which counts as both factors.
  */
 import { randomUUID } from 'node:crypto'
 import {
@@ -16,7 +16,8 @@ import { findSignInUser, readSignInUser, type SignInUser, spendChallenge } from 
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
-import { type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
+import { hasSecondFactor } from './recovery-codes.ts'
+import { type Authenticated, type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
 import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
 
 /** Enough time to fetch a phone. */
@@ -48,7 +49,7 @@ export async function signInWithPassword(
   })
 }
 
-/** Continues after the password was verified. A user with an authenticator still has to enter a code. */
+/** Continues after the password or a mailed link was verified. A user with a second factor still has to prove it. */
 export async function enterWithPassword(
   context: Context,
   account: HostAccount,
@@ -56,13 +57,33 @@ export async function enterWithPassword(
   browser: Browser,
   how: string,
 ): Promise<SignInResult> {
-  if (user.authenticator) return secondStep(context, account, user, browser)
-  return enter(context, account, user, browser, how, proofOf(user))
+  if (hasSecondFactor(user)) return secondStep(context, account, user, browser)
+  return enter(context, account, user, browser, { how, secondFactor: false, proof: proofOf(user) })
+}
+
+/** What the user can continue with; null if the first step has expired. */
+export async function readSecondStep(
+  context: Context,
+  account: HostAccount,
+  step: string,
+  now: number,
+  browser: Browser,
+): Promise<{ readonly authenticator: boolean; readonly passkey: boolean } | null> {
+  const passed = await verifyStep(context, account, step, now, browser)
+  return passed && { authenticator: passed.user.authenticator !== null, passkey: passed.user.hasPasskey }
+}
+
+/** The first step, in the browser that passed it. */
+async function verifyStep(context: Context, account: HostAccount, text: string, now: number, { mark }: Browser) {
+  const step = verifySecondStep(context.config.keys, text, account.slug, mark)
+  const user = step && (await readSignInUser(context.db, account.id, step.userId))
+  if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return null
+  return step.passwordMark === markPassword(user.passwordDigest ?? '') ? { step, user } : null
 }
 
 /**
- * Second step: the authenticator code. `step` is the signed result of the first step, valid for five minutes, in the
- * browser of the first step, and once.
+ * Second step: a code of the authenticator or a recovery code. `step` is the signed result of the first step, valid for
+ * five minutes, in the browser of the first step, and once. A passkey needs no first step.
  */
 export async function signInWithCode(
   context: Context,
@@ -71,10 +92,9 @@ export async function signInWithCode(
   now: number,
   browser: Browser,
 ): Promise<SignInResult> {
-  const step = verifySecondStep(context.config.keys, given.step, account.slug, browser.mark)
-  const user = step && (await readSignInUser(context.db, account.id, step.userId))
-  if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return { outcome: 'expired' }
-  if (step.passwordMark !== markPassword(user.passwordDigest ?? '')) return { outcome: 'expired' }
+  const passed = await verifyStep(context, account, given.step, now, browser)
+  if (!passed) return { outcome: 'expired' }
+  const { step, user } = passed
   const attempt = attemptOf(
     context,
     account,
@@ -84,9 +104,11 @@ export async function signInWithCode(
     'code',
   )
   return withAttempt(context, attempt, async () => {
-    if (!(await spendCode(context, user, given.code, now))) return { outcome: 'wrong' }
+    const second = await spendCode(context, user, given.code, now)
+    if (second === null) return { outcome: 'wrong' }
     if (!(await spendStep(context, step))) return { outcome: 'expired' }
-    return enter(context, account, user, browser, 'password and code', proofOf(user))
+    const how = `password and ${second}`
+    return enter(context, account, user, browser, { how, secondFactor: true, proof: proofOf(user) })
   })
 }
 
@@ -102,7 +124,8 @@ export async function signInWithPasskey(
   const { passkey } = proven
   const user = await readSignInUser(context.db, account.id, passkey.userId)
   if (!user) return { outcome: 'wrong' }
-  return enter(context, account, user, browser, 'passkey', { passkeyId: passkey.id })
+  const proof = { passkeyId: passkey.id }
+  return enter(context, account, user, browser, { how: 'passkey', secondFactor: true, proof })
 }
 
 function proofOf(user: SignInUser): Proof {
@@ -114,13 +137,12 @@ async function enter(
   account: HostAccount,
   user: SignInUser,
   browser: Browser,
-  how: string,
-  proof: Proof,
+  authenticated: Authenticated,
 ): Promise<SignInResult> {
   const { keys } = context.config
   const known = browser.known === null ? null : verifyBrowser(keys, browser.known, user.id)
   const signedIn = await context.db.transaction((tx) =>
-    startSession(context, tx, { ...user, slug: account.slug }, browser, how, proof),
+    startSession(context, tx, { ...user, slug: account.slug }, browser, authenticated),
   )
   if (!signedIn) return { outcome: 'wrong' }
   return { ...signedIn, browser: signBrowser(keys, known ?? randomUUID(), user.id) }

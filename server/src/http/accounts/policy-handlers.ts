@@ -1,4 +1,4 @@
-/** Handlers of the account's policy on applications, and of its branding. For administrators. */
+/** Handlers of the account's policy on sign-in and applications, and of its branding. For administrators. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import { saveBranding } from '../../flows/accounts/branding.ts'
 import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/accounts/policy.ts'
@@ -15,10 +15,11 @@ export const showPolicy: PageHandler<UserRequest> = async (context, request) => 
 
 export const changePolicy: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields } = request
-  const wanted = {
+  const wanted: AccountPolicy = {
     deviceFlow: fields.has('device_flow'),
     unverifiedPublishers: fields.has('unverified_publishers'),
     onlyApplications: fields.has('only') ? checkedNames(fields, 'application') : null,
+    secondFactor: fields.has('second_factor') ? 'required' : 'optional',
   }
   const { outcome } = await savePolicy(context, sessionUser.id, wanted, fields.get('add')?.trim() || null)
   if (outcome === 'saved') return { seeOther: '/account/policy?notice=saved' }
@@ -37,6 +38,7 @@ function policy(
     deviceFlow: wanted.deviceFlow,
     unverifiedPublishers: wanted.unverifiedPublishers,
     only: wanted.onlyApplications !== null,
+    secondFactor: frame.user?.operator ? 'always' : wanted.secondFactor,
     applications: shown.applications.map((application) => ({
       ...application,
       allowed: wanted.onlyApplications?.includes(application.id) ?? false,

@@ -7,13 +7,17 @@
  */
 import { nextPath } from '../web/next-path.ts'
 
-/** Pages for signing in, confirming the sign-in and changing the language. */
+/** Pages for signing in, setting up a second factor, confirming the sign-in and changing the language. */
 const ON_THE_WAY: readonly string[] = [
   '/sign-in',
   '/sign-in/passkey',
   '/sign-in/code',
+  '/sign-in/recovery-code',
   '/confirm',
   '/confirm/passkey',
+  '/second-factor',
+  '/security/authenticator',
+  '/security/passkeys',
   '/language',
 ]
 

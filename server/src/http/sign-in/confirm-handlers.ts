@@ -59,7 +59,7 @@ async function ask(
     problem,
     minutes,
     password: hasPassword,
-    code: authenticatorSince !== null,
+    code: authenticatorSince !== null ? 'authenticator' : passkeys.length > 0 ? 'recovery' : null,
     passkey: passkeys.length > 0 ? passkeyRequest(context, account, now) : null,
   })
 }

@@ -3,6 +3,7 @@ import type { Context } from '../../flows/context.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
 import { signOut } from '../../flows/sign-in/sessions.ts'
 import {
+  readSecondStep,
   SECOND_STEP_MS,
   type SignInResult,
   signInWithCode,
@@ -10,7 +11,7 @@ import {
   signInWithPassword,
 } from '../../flows/sign-in/sign-in.ts'
 import { checkMailPage } from '../../pages/sign-in/check-mail.tsx'
-import { secondStepPage } from '../../pages/sign-in/second-step.tsx'
+import { type SecondStepModel, secondStepPage } from '../../pages/sign-in/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, SESSION, STEP, setCookie } from '../web/cookies.ts'
@@ -44,18 +45,35 @@ export const signInByPasskey: PageHandler<PageRequest> = async (context, request
   return signedIn(context, request, result)
 }
 
-export const showSecondStep: PageHandler<PageRequest> = async (_context, { frame, fields }) => {
-  const model = { next: nextPath(fields.get('next')), problem: null, minutes: 0 }
-  return { page: secondStepPage(frame, model) }
+export const showSecondStep: PageHandler<PageRequest> = (context, request) => askForSecondStep(context, request, null, 0)
+
+async function askForSecondStep(
+  context: Context,
+  request: PageRequest,
+  problem: SecondStepModel['problem'],
+  minutes: number,
+): Promise<{ page: string; status: 200 | 400 }> {
+  const { account, browser, fields, frame, now } = request
+  const offered = await readSecondStep(context, account, browser.step ?? '', now, browser)
+  if (!offered) return signInAgain(context, request, { problem: 'expired' })
+  const passkey = offered.passkey ? passkeyRequest(context, account, now) : null
+  const model = { next: nextPath(fields.get('next')), problem, minutes, authenticator: offered.authenticator, passkey }
+  return { page: secondStepPage(frame, model), status: problem === null ? 200 : 400 }
 }
 
-export const signInByCode: PageHandler<PageRequest> = async (context, request) => {
-  const { account, fields, browser, frame, now } = request
+export const signInByCode: PageHandler<PageRequest> = (context, request) => secondStep(context, request, 'wrong')
+
+export const signInByRecoveryCode: PageHandler<PageRequest> = (context, request) =>
+  secondStep(context, request, 'recovery')
+
+async function secondStep(context: Context, request: PageRequest, wrong: 'wrong' | 'recovery'): Promise<PageAnswer> {
+  const { account, fields, browser, now } = request
   const given = { step: browser.step ?? '', code: fields.get('code') ?? '' }
   const result = await signInWithCode(context, account, given, now, browser)
   if (result.outcome === 'wrong' || result.outcome === 'locked') {
-    const model = { next: nextPath(fields.get('next')), problem: result.outcome }
-    return { page: secondStepPage(frame, { ...model, minutes: minutesOf(result) }), ...refusedWith(result) }
+    const problem = result.outcome === 'wrong' ? wrong : result.outcome
+    const asked = await askForSecondStep(context, request, problem, minutesOf(result))
+    return { ...asked, ...refusedWith(result) }
   }
   return signedIn(context, request, result)
 }

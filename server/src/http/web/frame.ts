@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
+import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
@@ -39,6 +40,7 @@ export function frameFor(
       email: sessionUser.email,
       administrator: sessionUser.administrator,
       operator: sessionUser.administrator && slug === context.config.operatorAccount,
+      secondFactorBy: session && secondFactorBy(context, session, sessionUser),
     },
     path: here,
     nonce,
@@ -47,6 +49,11 @@ export function frameFor(
     sign: (action, bound) =>
       sessionUser === null ? '' : signForm(context.config.keys, formHolder(sessionUser), action, bound),
   }
+}
+
+function secondFactorBy(context: Context, { account, now }: AccountSession, sessionUser: SessionUser): number | null {
+  const duty = readSecondFactorDuty(context, account, sessionUser, now)
+  return duty.outcome === 'later' ? duty.until : null
 }
 
 export function formHolder(sessionUser: SessionUser): FormHolder {

@@ -10,6 +10,7 @@ import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { noteRefusedPage } from '../../flows/sign-in/refused-pages.ts'
+import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
@@ -173,6 +174,10 @@ async function answer(
   const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
   if (!sessionUser) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
+  const { outcome: duty } = readSecondFactorDuty(context, account, sessionUser, now)
+  if (!route.beforeSecondFactor && (duty === 'enrol' || duty === 'confirm')) {
+    return { seeOther: `${duty === 'enrol' ? '/second-factor' : '/confirm'}?next=${encodeURIComponent(here)}` }
+  }
   if (route.access !== 'user' && !sessionUser.administrator) return { refusal: 'forbidden' }
   if (route.method === 'POST' && !isSigned(context, sessionUser, route, fields)) return { refusal: 'stale' }
   if (route.fresh && !isFresh(context, sessionUser, now))

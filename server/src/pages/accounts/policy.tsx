@@ -1,6 +1,7 @@
-/** Policy page of an account: which applications its users may connect. */
+/** Policy page of an account: how its users sign in, and which applications they may connect. */
 
 import type { Publisher } from '../../core/applications/application.ts'
+import type { SecondFactorPolicy } from '../../core/sign-in/second-factor.ts'
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
@@ -9,6 +10,8 @@ import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 
 export type PolicyModel = {
+  /** `always`: the account is the operators', which cannot turn it off. */
+  readonly secondFactor: SecondFactorPolicy | 'always'
   readonly deviceFlow: boolean
   readonly unverifiedPublishers: boolean
   /** Allow only the ticked applications. */
@@ -59,6 +62,7 @@ export function policyPage(frame: Frame, model: PolicyModel): string {
           <Checkbox id="only" label={words.t('policy.only')} hint={words.t('policy.only_hint')} checked={model.only} />
         </div>
         <Applications frame={frame} model={model} wrong={wrong} />
+        <SecondFactor frame={frame} policy={model.secondFactor} />
         <p class="actions">
           <button type="submit" class="button">
             {words.t('policy.save')}
@@ -67,6 +71,26 @@ export function policyPage(frame: Frame, model: PolicyModel): string {
       </Form>
     </>,
     { problem: wrong !== null },
+  )
+}
+
+type SecondFactorProps = { readonly frame: Frame; readonly policy: PolicyModel['secondFactor'] }
+
+function SecondFactor({ frame: { words }, policy }: SecondFactorProps) {
+  return (
+    <fieldset>
+      <legend>{words.t('policy.sign_in')}</legend>
+      {policy === 'always' ? (
+        <p>{words.t('policy.second_factor_always')}</p>
+      ) : (
+        <Checkbox
+          id="second_factor"
+          label={words.t('policy.second_factor')}
+          hint={words.t('policy.second_factor_hint')}
+          checked={policy === 'required'}
+        />
+      )}
+    </fieldset>
   )
 }
 

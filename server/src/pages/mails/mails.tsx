@@ -47,6 +47,8 @@ export type MailContent = About &
         readonly method: 'passkey' | 'authenticator'
         readonly at: number
       }
+    | { readonly kind: 'recovery_codes_created'; readonly at: number }
+    | { readonly kind: 'recovery_code_used'; readonly left: number; readonly at: number }
     | {
         readonly kind: 'grant_ended'
         readonly application: string
@@ -190,6 +192,19 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { says: words.t('mail.not_you', { name }) },
       ]
     }
+    case 'recovery_codes_created':
+      return [
+        words.t('mail.recovery_codes_created_subject', { name }),
+        { says: words.t('mail.recovery_codes_created_text', { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
+    case 'recovery_code_used':
+      return [
+        words.t('mail.recovery_code_used_subject', { name }),
+        { says: words.t('mail.recovery_code_used_text', { name, when: words.moment(mail.at) }) },
+        { says: words.t('mail.recovery_code_used_left', { left: mail.left }) },
+        { says: words.t('mail.not_you', { name }) },
+      ]
     case 'grant_ended': {
       const { application, reason } = mail
       return [

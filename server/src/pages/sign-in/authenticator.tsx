@@ -14,10 +14,12 @@ export type AuthenticatorModel = {
   readonly secret: string
   /** `otpauth://…` */
   readonly uri: string
+  /** Where to continue afterwards, if the user came from a page that requires it; null: the security page. */
+  readonly next: string | null
   readonly problem: null | 'wrong'
 }
 
-export function authenticatorPage(frame: Frame, { setup, secret, uri, problem }: AuthenticatorModel): string {
+export function authenticatorPage(frame: Frame, { setup, secret, uri, next, problem }: AuthenticatorModel): string {
   const { words } = frame
   const wrong = problem && words.t('authenticator.problem_wrong')
   return page(
@@ -45,7 +47,13 @@ export function authenticatorPage(frame: Frame, { setup, secret, uri, problem }:
             </div>
           </li>
           <li>
-            <Form frame={frame} action="/security/authenticator" bound={{ setup }} class="stack">
+            <Form
+              frame={frame}
+              action="/security/authenticator"
+              bound={{ setup }}
+              hidden={{ next: next ?? '' }}
+              class="stack"
+            >
               <Field
                 id="code"
                 label={words.t('authenticator.code')}
@@ -59,14 +67,14 @@ export function authenticatorPage(frame: Frame, { setup, secret, uri, problem }:
                 <button type="submit" class="button">
                   {words.t('authenticator.add')}
                 </button>
-                <a href="/security">{words.t('authenticator.cancel')}</a>
+                <a href={next ?? '/security'}>{words.t('authenticator.cancel')}</a>
               </div>
             </Form>
           </li>
         </ol>
       </section>
     </>,
-    { problem: problem !== null },
+    { problem: problem !== null, single: next !== null },
   )
 }
 

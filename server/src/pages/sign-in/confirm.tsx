@@ -12,8 +12,8 @@ export type ConfirmModel = {
   readonly problem: null | 'wrong' | 'locked' | 'busy' | 'passkey'
   readonly minutes: number
   readonly password: boolean
-  /** The second factor is required, too. */
-  readonly code: boolean
+  /** What is required besides the password; null: the user has no second factor. */
+  readonly code: 'authenticator' | 'recovery' | null
   /** JSON of PublicKeyCredentialRequestOptions; null when the user has no passkey. */
   readonly passkey: string | null
 }
@@ -21,7 +21,7 @@ export type ConfirmModel = {
 export function confirmPage(frame: Frame, model: ConfirmModel): string {
   const { words } = frame
   const { problem, next } = model
-  const kind = problem === 'wrong' && model.code ? 'wrong_either' : problem
+  const kind = problem === 'wrong' && model.code !== null ? 'wrong_either' : problem
   const wrong = kind && words.t(`confirm.problem_${kind}`, { minutes: model.minutes })
   const wrongHere = problem === 'wrong' ? wrong : null
   return page(
@@ -42,13 +42,12 @@ export function confirmPage(frame: Frame, model: ConfirmModel): string {
               problem={wrongHere}
               focus={!problem}
             />
-            {model.code && (
+            {model.code !== null && (
               <Field
                 id="code"
-                label={words.t('confirm.code')}
-                hint={words.t('confirm.code_hint')}
-                autocomplete="one-time-code"
-                inputmode="numeric"
+                label={words.t(model.code === 'recovery' ? 'confirm.recovery' : 'confirm.code')}
+                hint={words.t(model.code === 'recovery' ? 'second_step.recovery_hint' : 'confirm.code_hint')}
+                autocomplete={model.code === 'recovery' ? 'off' : 'one-time-code'}
                 code
               />
             )}

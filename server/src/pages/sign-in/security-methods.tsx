@@ -1,4 +1,4 @@
-/** Passkey and authenticator sections of the security page. */
+/** Passkey, authenticator and recovery code sections of the security page. */
 import { Day, PasskeyForm } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
@@ -102,6 +102,25 @@ export function AuthenticatorCard({ frame, authenticator }: AuthenticatorProps) 
           </Form>
         </>
       )}
+    </section>
+  )
+}
+
+export function RecoveryCodesCard({ frame, left }: { readonly frame: Frame; readonly left: number }) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="recovery-codes">
+      <h2 id="recovery-codes">{words.t('security.recovery_codes')}</h2>
+      <p>{words.t('security.recovery_codes_text')}</p>
+      <p class="strong">{words.t('security.recovery_codes_left', { left })}</p>
+      <Form frame={frame} action="/security/recovery-codes" class="stack tight">
+        <p class="hint">{words.t('security.recovery_codes_hint')}</p>
+        <div class="actions">
+          <button type="submit" class="button quiet">
+            {words.t('security.recovery_codes_create')}
+          </button>
+        </div>
+      </Form>
     </section>
   )
 }

@@ -3,7 +3,7 @@ import type { PasswordProblem } from '../../core/sign-in/password.ts'
 
 export type SecurityModel = {
   readonly hasPassword: boolean
-  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'last_passkey' | 'locked'
+  readonly problem: null | 'wrong' | PasswordProblem | 'passkey' | 'last_passkey' | 'required' | 'locked'
   readonly notice:
     | null
     | 'password'
@@ -21,6 +21,8 @@ export type SecurityModel = {
   /** JSON of PublicKeyCredentialCreationOptions. */
   readonly passkey: string
   readonly authenticator: { readonly createdOn: number } | null
+  /** How many recovery codes are left; null: the user has no second factor that they could replace. */
+  readonly recoveryCodes: number | null
   /** Those used last first. */
   readonly sessions: readonly {
     readonly id: string

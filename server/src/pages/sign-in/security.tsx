@@ -1,4 +1,4 @@
-/** Security page: password, passkeys, authenticator app and sessions of the user. */
+/** Security page: password, passkeys, authenticator app, recovery codes and sessions of the user. */
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { agentText } from '../ui/agent.ts'
 import { Moment } from '../ui/elements.tsx'
@@ -9,7 +9,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { NewPassword, passwordFieldOf, passwordProblemText } from './choose-password.tsx'
-import { AuthenticatorCard, PasskeysCard } from './security-methods.tsx'
+import { AuthenticatorCard, PasskeysCard, RecoveryCodesCard } from './security-methods.tsx'
 import type { SecurityModel } from './security-model.ts'
 
 export function securityPage(frame: Frame, model: SecurityModel): string {
@@ -26,6 +26,7 @@ export function securityPage(frame: Frame, model: SecurityModel): string {
       <PasswordCard frame={frame} model={model} />
       <PasskeysCard frame={frame} model={model} />
       <AuthenticatorCard frame={frame} authenticator={model.authenticator} />
+      {model.recoveryCodes !== null && <RecoveryCodesCard frame={frame} left={model.recoveryCodes} />}
       <SessionsCard frame={frame} model={model} />
     </>,
     { problem: problem !== null },
@@ -39,8 +40,10 @@ function problemText({ words }: Frame, problem: Wrong): string {
 }
 
 function isAboutNewPassword(problem: Wrong): problem is PasswordProblem {
-  return problem !== 'wrong' && problem !== 'passkey' && problem !== 'last_passkey' && problem !== 'locked'
+  return !ABOUT_ELSE.includes(problem)
 }
+
+const ABOUT_ELSE: readonly Wrong[] = ['wrong', 'passkey', 'last_passkey', 'required', 'locked']
 
 function fieldOf(problem: Wrong): string | null {
   if (isAboutNewPassword(problem)) return passwordFieldOf(problem)

@@ -16,6 +16,8 @@ export type Frame = {
     readonly administrator: boolean
     /** An operator, on the host of the operators' account. */
     readonly operator?: boolean
+    /** Until when the user has to set up a second factor; null: has one, or needs none. */
+    readonly secondFactorBy?: number | null
   } | null
   /** With the query: marks the current navigation entry, and is the return target after a language change. */
   readonly path: string

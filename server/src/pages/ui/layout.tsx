@@ -12,6 +12,7 @@ import { accentFor } from './accent.ts'
 import { icon, script, stylesheet } from './assets.ts'
 import { Form } from './form.tsx'
 import type { Frame } from './frame.ts'
+import { Notice } from './notice.tsx'
 import { languages, type MessageKey, type Words } from './words.ts'
 
 export type PageOptions = {
@@ -51,6 +52,7 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
         <Header frame={frame} />
         {frame.user && !options.single && !frame.dialog && <Navigation frame={frame} parent={options.within} />}
         <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
+          {!options.single && <SecondFactorReminder frame={frame} />}
           {children}
         </main>
         <Footer frame={frame} languages={!options.once} />
@@ -58,6 +60,22 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
     </html>
   )
   return `<!doctype html>${renderToString(html)}`
+}
+
+/** Shown in the days that a user has to set up a second factor. */
+function SecondFactorReminder({ frame: { words, user, dialog } }: { readonly frame: Frame }) {
+  const until = user?.secondFactorBy ?? null
+  if (until === null || dialog) return null
+  return (
+    <Notice kind="info">
+      <p>
+        {words.rich('layout.second_factor_by', {
+          when: words.moment(until),
+          a: (chunks) => <a href="/security">{chunks}</a>,
+        })}
+      </p>
+    </Notice>
+  )
 }
 
 function Header({ frame }: { readonly frame: Frame }) {

@@ -29,9 +29,11 @@ type Row = {
   device_flow: boolean
   unverified_publishers: boolean
   only_applications: string[] | null
+  second_factor_required_at: number | null
 }
 
-const ACCOUNT = `select id, slug, name, colour, device_flow, unverified_publishers, only_applications from accounts`
+const ACCOUNT = `select id, slug, name, colour, device_flow, unverified_publishers, only_applications,
+  second_factor_required_at from accounts`
 
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
   const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
@@ -59,9 +61,12 @@ export async function lockAccount(tx: Transaction, id: string): Promise<Account 
 }
 
 export async function savePolicy(tx: Transaction, id: string, policy: AccountPolicy): Promise<void> {
+  const { deviceFlow, unverifiedPublishers, onlyApplications, secondFactor } = policy
   await tx.query(
-    'update accounts set device_flow = $2, unverified_publishers = $3, only_applications = $4 where id = $1',
-    [id, policy.deviceFlow, policy.unverifiedPublishers, policy.onlyApplications],
+    `update accounts set device_flow = $2, unverified_publishers = $3, only_applications = $4,
+       second_factor_required_at = case when $5 then coalesce(second_factor_required_at, now()) end
+     where id = $1`,
+    [id, deviceFlow, unverifiedPublishers, onlyApplications, secondFactor === 'required'],
   )
 }
 
@@ -97,6 +102,7 @@ function fromRow(row: Row): Account {
       deviceFlow: row.device_flow,
       unverifiedPublishers: row.unverified_publishers,
       onlyApplications: row.only_applications,
+      secondFactor: row.second_factor_required_at === null ? 'optional' : 'required',
     },
   }
 }

@@ -139,13 +139,17 @@ export async function hasOtherAdministrator(tx: Transaction, accountId: string, 
 }
 
 export async function replaceUserRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
-  await tx.query('delete from user_roles where user_id = $1', [userId])
+  await tx.query('delete from user_roles where user_id = $1 and role_id <> all($2::text[])', [userId, roleIds])
   await addRoles(tx, userId, roleIds)
   await announce(tx, { userId })
 }
 
 async function addRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
-  await tx.query('insert into user_roles (user_id, role_id) select $1, unnest($2::text[])', [userId, roleIds])
+  await tx.query(
+    `insert into user_roles (user_id, role_id, granted_at) select $1, unnest($2::text[]), now()
+     on conflict (user_id, role_id) do nothing`,
+    [userId, roleIds],
+  )
 }
 
 /** False when the user was already in that state. */
@@ -158,9 +162,10 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
   return rowCount === 1
 }
 
-/** Deletes password, passkeys and authenticator, so that none of the old ones can be used to sign in. */
+/** Deletes password, passkeys, authenticator and recovery codes, so that none of the old ones can be used to sign in. */
 export async function clearFactors(tx: Transaction, id: string): Promise<void> {
   await tx.query('update users set password_digest = null where id = $1', [id])
   await tx.query('delete from passkeys where user_id = $1', [id])
   await tx.query('delete from authenticators where user_id = $1', [id])
+  await tx.query('delete from recovery_codes where user_id = $1', [id])
 }

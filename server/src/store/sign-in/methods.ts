@@ -11,6 +11,7 @@ export type SignInUser = {
   readonly disabled: boolean
   readonly passwordDigest: string | null
   readonly authenticator: Authenticator | null
+  readonly hasPasskey: boolean
 }
 
 export type Authenticator = {
@@ -21,7 +22,8 @@ export type Authenticator = {
 }
 
 const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
-    u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at
+    u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at,
+    exists (select from passkeys p where p.user_id = u.id) as "hasPasskey"
   from users u left join authenticators t on t.user_id = u.id`
 
 type Row = Omit<SignInUser, 'authenticator'> & {

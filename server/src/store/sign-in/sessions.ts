@@ -1,5 +1,6 @@
 /** The table sessions, and the query that every page starts with: the account and the signed-in user. */
 
+import type { SecondFactorFacts } from '../../core/sign-in/second-factor.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
@@ -7,6 +8,8 @@ export type Session = {
   readonly id: string
   readonly createdAt: number
   readonly authenticatedAt: number
+  /** The user proved a second factor in this session. */
+  readonly secondFactor: boolean
   readonly expiresAt: number
   /** As noted: it may have been used a few minutes later. */
   readonly lastUsedAt: number
@@ -20,6 +23,7 @@ export type SessionUser = {
   readonly language: string | null
   /** The same if the user chose it; null if it was only taken from a browser. */
   readonly chosenLanguage: string | null
+  readonly secondFactor: SecondFactorFacts
   readonly session: Session
 }
 
@@ -47,13 +51,17 @@ type AccountSessionRow = {
   session_id: string | null
   created_at: number
   authenticated_at: number
+  second_factor: boolean
   expires_at: number
   last_used_at: number
   user_id: string
   email: string
   language: string | null
   language_chosen: boolean
-  administrator: boolean
+  joined_at: number
+  enrolled: boolean
+  administrator_since: number | null
+  second_factor_required_at: number | null
   now: number
 }
 
@@ -71,14 +79,17 @@ export async function findAccountSession(
 ): Promise<AccountSession | null> {
   const { rows } = await db.query<AccountSessionRow>({
     name: 'find-account-session',
-    text: `select a.id, a.slug, a.name, a.colour, a.logo_version,
-        v.session_id, v.created_at, v.authenticated_at, v.expires_at, v.last_used_at, v.user_id, v.email, v.language, v.language_chosen,
-        exists (select from user_roles ur join roles r on r.id = ur.role_id
-          where ur.user_id = v.user_id and r.holds_every_scope) as administrator,
+    text: `select a.id, a.slug, a.name, a.colour, a.logo_version, a.second_factor_required_at,
+        v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.expires_at, v.last_used_at, v.user_id, v.email,
+        v.language, v.language_chosen, v.joined_at,
+        (select min(ur.granted_at) from user_roles ur join roles r on r.id = ur.role_id
+          where ur.user_id = v.user_id and r.holds_every_scope) as administrator_since,
+        exists (select from passkeys p where p.user_id = v.user_id)
+          or exists (select from authenticators t where t.user_id = v.user_id) as enrolled,
         now() as now
       from accounts a left join lateral (
-        select s.id as session_id, s.created_at, s.authenticated_at, s.expires_at, s.last_used_at, u.id as user_id,
-          u.email, u.language, u.language_chosen
+        select s.id as session_id, s.created_at, s.authenticated_at, s.second_factor, s.expires_at, s.last_used_at,
+          u.id as user_id, u.email, u.language, u.language_chosen, u.created_at as joined_at
         from sessions s join users u on u.id = s.user_id
         where s.id = $2 and s.account_id = a.id and s.expires_at > now()
           and s.last_used_at > now() - $3 * interval '1 millisecond' and u.disabled_at is null) v on true
@@ -99,13 +110,20 @@ function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser
   return {
     id: row.user_id,
     email: row.email,
-    administrator: row.administrator,
+    administrator: row.administrator_since !== null,
     language: row.language,
     chosenLanguage: row.language_chosen ? row.language : null,
+    secondFactor: {
+      administratorSince: row.administrator_since,
+      joinedAt: row.joined_at,
+      requiredAt: row.second_factor_required_at,
+      enrolled: row.enrolled,
+    },
     session: {
       id: sessionId,
       createdAt: row.created_at,
       authenticatedAt: row.authenticated_at,
+      secondFactor: row.second_factor,
       expiresAt: row.expires_at,
       lastUsedAt: row.last_used_at,
     },
@@ -118,16 +136,26 @@ export type NewSession = {
   readonly userId: string
   readonly lifetimeMs: number
   readonly keyId: number
+  readonly secondFactor: boolean
   readonly address: string | null
   readonly agent: string | null
 }
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
-    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, expires_at, address,
-       agent)
-     values ($1, $2, $3, $7, now(), now(), now(), now() + $4 * interval '1 millisecond', $5, $6)`,
-    [session.id, session.accountId, session.userId, session.lifetimeMs, session.address, session.agent, session.keyId],
+    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, second_factor,
+       expires_at, address, agent)
+     values ($1, $2, $3, $4, now(), now(), now(), $5, now() + $6 * interval '1 millisecond', $7, $8)`,
+    [
+      session.id,
+      session.accountId,
+      session.userId,
+      session.keyId,
+      session.secondFactor,
+      session.lifetimeMs,
+      session.address,
+      session.agent,
+    ],
   )
 }
 
@@ -146,13 +174,28 @@ export async function holdSession(tx: Transaction, id: string, userId: string): 
 /**
  * Gives the session a new id after the user re-authenticated, so that an attacker who knows the old id gains nothing.
  */
-export async function renewSession(tx: Transaction, id: string, newId: string, keyId: number): Promise<boolean> {
+export async function renewSession(
+  tx: Transaction,
+  id: string,
+  renewed: { readonly id: string; readonly keyId: number; readonly secondFactor: boolean },
+): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `update sessions set id = $2, key_id = $3, authenticated_at = now(), last_used_at = now()
+    `update sessions set id = $2, key_id = $3, authenticated_at = now(), last_used_at = now(),
+       second_factor = second_factor or $4
      where id = $1 and expires_at > now()`,
-    [id, newId, keyId],
+    [id, renewed.id, renewed.keyId, renewed.secondFactor],
   )
   return rowCount === 1
+}
+
+/** Notes that the user proved a second factor in the session, by setting one up. */
+export async function markSecondFactor(tx: Transaction, id: string): Promise<void> {
+  await tx.query('update sessions set second_factor = true where id = $1', [id])
+}
+
+/** After the last second factor was removed, no session counts as made with one. */
+export async function unmarkSecondFactor(tx: Transaction, userId: string): Promise<void> {
+  await tx.query('update sessions set second_factor = false where user_id = $1 and second_factor', [userId])
 }
 
 /** Notes that the session's cookie was signed anew. */

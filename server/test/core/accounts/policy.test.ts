@@ -6,6 +6,7 @@ import type { PublisherStatus } from '../../../src/core/applications/application
 const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
   deviceFlow: true,
   unverifiedPublishers: true,
+  secondFactor: 'optional',
   onlyApplications: null,
   ...given,
 })

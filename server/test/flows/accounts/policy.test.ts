@@ -9,7 +9,12 @@ import { findAccountSession } from '../../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
-const OPEN: AccountPolicy = { deviceFlow: true, unverifiedPublishers: true, onlyApplications: null }
+const OPEN: AccountPolicy = {
+  deviceFlow: true,
+  secondFactor: 'optional',
+  unverifiedPublishers: true,
+  onlyApplications: null,
+}
 
 let service: TestService
 let account: { id: string; slug: string }
@@ -40,7 +45,12 @@ describe('the policy', () => {
   it('is saved as a whole, for this account only, and the change is recorded', async () => {
     const other = await makeAccount(service.context.db)
     const listed = await makeApplication(service.context.db, service.config, account.slug, { name: 'Listed' })
-    const wanted = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: [listed.id] }
+    const wanted = {
+      deviceFlow: false,
+      secondFactor: 'optional' as const,
+      unverifiedPublishers: true,
+      onlyApplications: [listed.id],
+    }
     expect(await savePolicy(service.context, administrator.id, wanted)).toEqual({ outcome: 'saved' })
     expect(await policyOf(account.id)).toEqual(wanted)
     expect(await policyOf(other.id)).toEqual(OPEN)

@@ -55,7 +55,12 @@ it('a decided code is not open; a disabled user and an account without codes are
   const account = await makeAccount(service.context.db)
   const administrator = await makeUser(service.context.db, account.slug)
   expect(await foresee(open, administrator)).toMatchObject({ entry: 'accepted' })
-  const rules = { deviceFlow: false, unverifiedPublishers: true, onlyApplications: null }
+  const rules = {
+    deviceFlow: false,
+    secondFactor: 'optional' as const,
+    unverifiedPublishers: true,
+    onlyApplications: null,
+  }
   await savePolicy(service.context, administrator.id, rules)
   expect(await foresee(open, administrator)).toMatchObject({ entry: 'barred', grantable: false })
 })

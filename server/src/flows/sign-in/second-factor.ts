@@ -1,0 +1,24 @@
+/** What the second factor of a user is needed for, and whether a session was made with one. */
+import { needsSecondFactor, type SecondFactorDuty, secondFactorDuty } from '../../core/sign-in/second-factor.ts'
+import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
+import type { Context } from '../context.ts'
+
+/** What this session lacks before it may use the account. */
+export function readSecondFactorDuty(
+  { config }: Pick<Context, 'config'>,
+  { slug }: Pick<HostAccount, 'slug'>,
+  { secondFactor, session }: SessionUser,
+  now: number,
+): SecondFactorDuty {
+  return secondFactorDuty(secondFactor, session, slug === config.operatorAccount, now)
+}
+
+/** Whether the user may not remove the last second factor. */
+export function mustKeepSecondFactor(
+  { config }: Pick<Context, 'config'>,
+  { slug }: Pick<HostAccount, 'slug'>,
+  { secondFactor }: SessionUser,
+  now: number,
+): boolean {
+  return needsSecondFactor(secondFactor, slug === config.operatorAccount, now)
+}
