@@ -213,7 +213,7 @@ describe('cookies', () => {
 
 describe('sessions', () => {
   const signedInBrowser = async () => {
-    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
+    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD, holds: [] })
     const web = service.web()
     await web.signIn(user.email, PASSWORD)
     return { user, web }
@@ -222,7 +222,7 @@ describe('sessions', () => {
   it('WB-05: signing in creates a new session and ends the previous one of the browser', async () => {
     const attacker = await makeSignedInUser(service)
     const planted = cookieOf(attacker.web)
-    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
+    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD, holds: [] })
     const web = service.web()
     await web.get('/sign-in')
     web.cookies.set(SESSION, planted)
@@ -294,7 +294,7 @@ describe('sessions', () => {
   })
 
   it('WB-06: a sign-in with the old password fails if the password changes meanwhile', async () => {
-    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
+    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD, holds: [] })
     const { context, account } = service
     const other = await createContext(service.config)
     try {
