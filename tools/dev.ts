@@ -227,7 +227,7 @@ Use /auth/key/… instead of /auth/oauth/… for an access key, and append .xml 
 
   curl -H "Authorization: Bearer CREDENTIAL" ${address}/1/me
 
-Operators sign in at http://operators.localhost:${port}/operator (olga@operators.example).
+Operators sign in at http://operators.localhost:${port}/operator (olga@operators.example), and first set up an authenticator app or a passkey.
 
 Mails are printed here instead of being sent. Ctrl-C ends the server; "npm run engines -- --stop" stops PostgreSQL and Redis.
 `

@@ -31,8 +31,8 @@ export function defineKey(key: Command): void {
       const id = readId(text)
       return withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const told = await announceRetirement(db, id)
-        const { authenticatorOwners, administrators } = told
-        const words = `Queued ${authenticatorOwners} mails to users with an authenticator and ${administrators} to administrators.`
+        const { authenticatorOwners, recoveryCodeOwners, administrators } = told
+        const words = `Queued ${authenticatorOwners} mails to users with an authenticator, ${recoveryCodeOwners} to users with recovery codes and ${administrators} to administrators.`
         print(options, { id, ...told }, words)
       })
     })
@@ -83,6 +83,7 @@ const NAMES: Readonly<Record<keyof KeyUse, string>> = {
   tokenSets: 'token sets',
   accessKeys: 'access keys',
   authenticators: 'authenticators',
+  recoveryCodes: 'recovery codes',
   sessions: 'sessions',
   webhooks: 'webhooks',
   links: 'links in mails',

@@ -112,6 +112,8 @@ export type MailContent =
   | { readonly kind: 'second_decision'; readonly detail: SecondDecisionNotification }
   /** The user's authenticator needs a signing key that is going to be retired. */
   | { readonly kind: 'authenticator_to_renew'; readonly detail: Readonly<Record<string, never>> }
+  /** The same for recovery codes. */
+  | { readonly kind: 'recovery_codes_to_renew'; readonly detail: Readonly<Record<string, never>> }
 
 export type OperatorChangeNotification = {
   /** `alone`: on the command line, without a second operator. */

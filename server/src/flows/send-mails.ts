@@ -98,6 +98,7 @@ function contentOf(context: Context, mail: DueMail): MailContent {
     case 'credentials_to_renew':
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/developer` }
     case 'authenticator_to_renew':
+    case 'recovery_codes_to_renew':
       return { ...about, kind: mail.kind, link: `${accountOrigin(context, slug)}/security` }
     case 'operator_change':
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/operators` }

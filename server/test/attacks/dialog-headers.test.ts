@@ -263,7 +263,10 @@ describe('every other page', () => {
     expect(pages.map(openerPolicy)).toEqual(pages.map(() => 'same-origin'))
   })
 
-  const onTheWay = ['/dialog', '/dialog/enter', '/sign-in', '/sign-in/code', '/confirm']
+  const onTheWay = [
+    ...['/dialog', '/dialog/enter', '/sign-in', '/sign-in/code', '/confirm'],
+    ...['/second-factor', '/security/authenticator'],
+  ]
   const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))
 
   it('DG-15: has none after any redirect either', async () => {

@@ -44,7 +44,7 @@ it('counts, refuses and says what to do, tells the owners, and retires by force'
   })
 
   const told = await key('announce', '1', '--json')
-  expect(JSON.parse(told.stdout)).toEqual({ id: 1, authenticatorOwners: 1, administrators: 1 })
+  expect(JSON.parse(told.stdout)).toEqual({ id: 1, authenticatorOwners: 1, recoveryCodeOwners: 0, administrators: 1 })
   const mails = await service.database.query('select kind, detail from mails order by kind')
   expect(mails).toEqual([
     { kind: 'authenticator_to_renew', detail: {} },

@@ -69,6 +69,7 @@ const LISTS: Record<string, readonly string[]> = {
     second_decision: true,
     recovery_codes_created: true,
     recovery_code_used: true,
+    recovery_codes_to_renew: true,
   }),
   operator_changes_change_check: [...operatorChanges].sort(),
   operator_changes_outcome_check: [...operatorChangeOutcomes].sort(),

@@ -7,9 +7,11 @@ import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { dropKey, type Keyset } from '../../secrets/keyset.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
+  deleteRecoveryCodesOfKey,
   deleteSessionsOfKey,
   notifyApplicationOwners,
   notifyAuthenticatorOwners,
+  notifyRecoveryCodeOwners,
   revokeGrantsOfKey,
   revokeSecretsOfKey,
 } from '../../store/operator/key-endings.ts'
@@ -64,6 +66,7 @@ export async function retireKey(retiring: Retiring, keyId: number, force: boolea
   await inBatches(db, (tx) => revokeGrantsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => revokeSecretsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => deleteSessionsOfKey(tx, keyId))
+  await inBatches(db, (tx) => deleteRecoveryCodesOfKey(tx, keyId))
   await endTestModesOfKey(db, BY_COMMAND_LINE, keyId)
   return { outcome: 'retired', ended: use }
 }
@@ -72,13 +75,18 @@ async function inBatches(db: Postgres, endSome: (tx: Transaction) => Promise<num
   while ((await db.transaction(endSome)) > 0);
 }
 
-export type Told = { readonly authenticatorOwners: number; readonly administrators: number }
+export type Told = {
+  readonly authenticatorOwners: number
+  readonly recoveryCodeOwners: number
+  readonly administrators: number
+}
 
 /** Mails to everybody who has to do something before the key can be retired; to nobody twice within a week. */
 export function announceRetirement(db: Postgres, keyId: number): Promise<Told> {
   return db.transaction(async (tx) => {
     const administrators = await notifyApplicationOwners(tx, keyId)
-    return { administrators, authenticatorOwners: await notifyAuthenticatorOwners(tx, keyId) }
+    const authenticatorOwners = await notifyAuthenticatorOwners(tx, keyId)
+    return { administrators, authenticatorOwners, recoveryCodeOwners: await notifyRecoveryCodeOwners(tx, keyId) }
   })
 }
 

@@ -85,8 +85,8 @@ export type MailContent = About &
         readonly applications: readonly string[]
         readonly link: string
       }
-    /** The link leads to the page where the user sets up an authenticator. */
-    | { readonly kind: 'authenticator_to_renew'; readonly link: string }
+    /** The link leads to the page where the user sets up an authenticator and creates recovery codes. */
+    | { readonly kind: 'authenticator_to_renew' | 'recovery_codes_to_renew'; readonly link: string }
     /** To administrators: an operator decided a proposal. `reason`: why it was declined; null: accepted. */
     | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
     /** To administrators: an operator approved an application, or withdrew the approval. */
@@ -252,6 +252,12 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { link, label: words.t('mail.credentials_to_renew_link') },
       ]
     }
+    case 'recovery_codes_to_renew':
+      return [
+        words.t('mail.recovery_codes_to_renew_subject', { name }),
+        { says: words.t('mail.recovery_codes_to_renew_text', { name }) },
+        { link: mail.link, label: words.t('security.recovery_codes_create') },
+      ]
     case 'authenticator_to_renew':
       return [
         words.t('mail.authenticator_to_renew_subject', { name }),

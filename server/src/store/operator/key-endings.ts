@@ -57,6 +57,16 @@ export async function deleteSessionsOfKey(db: Queryable, keyId: number): Promise
   return rowCount ?? 0
 }
 
+/** Returns how many; 0: none is left. Their users still have the second factor that the codes replace. */
+export async function deleteRecoveryCodesOfKey(db: Queryable, keyId: number): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from recovery_codes where (user_id, digest) in (
+       select user_id, digest from recovery_codes where key_id = $1 limit ${BATCH})`,
+    [keyId],
+  )
+  return rowCount ?? 0
+}
+
 /** At most one mail a week to each user. */
 const NOT_NOTIFIED = (kind: string) => `not exists (select from mails m
   where m.user_id = u.id and m.kind = '${kind}' and m.created_at > now() - interval '7 days')`
@@ -68,6 +78,19 @@ export async function notifyAuthenticatorOwners(tx: Transaction, keyId: number):
      select 'authenticator_to_renew', u.account_id, u.id, coalesce(u.language, 'en'), now(), now()
      from authenticators t join users u on u.id = t.user_id
      where t.key_id = $1 and u.disabled_at is null and ${NOT_NOTIFIED('authenticator_to_renew')}`,
+    [keyId],
+  )
+  return rowCount ?? 0
+}
+
+/** Mails to users whose recovery codes need this key. Returns how many. */
+export async function notifyRecoveryCodeOwners(tx: Transaction, keyId: number): Promise<number> {
+  const { rowCount } = await tx.query(
+    `insert into mails (kind, account_id, user_id, language, created_at, due_at)
+     select 'recovery_codes_to_renew', u.account_id, u.id, coalesce(u.language, 'en'), now(), now()
+     from users u
+     where exists (select from recovery_codes c where c.user_id = u.id and c.key_id = $1)
+       and u.disabled_at is null and ${NOT_NOTIFIED('recovery_codes_to_renew')}`,
     [keyId],
   )
   return rowCount ?? 0

@@ -51,6 +51,7 @@ export type KeyUse = {
   /** Includes replaced ones that are still accepted. */
   readonly accessKeys: number
   readonly authenticators: number
+  readonly recoveryCodes: number
   readonly sessions: number
   readonly webhooks: number
   /** Unused links in mails. */
@@ -102,6 +103,7 @@ const COUNTS = `select
   (select count(*) from grants where revoked_at is null and variant = 'access_key' and (
       key_id = $1 or (previous_key_id = $1 and key_changed_at > ${ago('$3')}))) as "accessKeys",
   (select count(*) from authenticators where key_id = $1) as authenticators,
+  (select count(*) from recovery_codes where key_id = $1) as "recoveryCodes",
   (select count(*) from sessions where key_id = $1 and expires_at > now()) as sessions,
   (select count(*) from webhook_endpoints where disabled_at is null and (
       key_id = $1 or (previous_key_id = $1 and rotated_at > now() - interval '24 hours'))) as webhooks,

@@ -5,6 +5,7 @@ import { closeContext, createContext, type RunningService, startService } from '
 import type { Context } from '../../../src/flows/context.ts'
 import { tokenSetOf } from '../../../src/flows/grants/issue.ts'
 import { announceRetirement, countUse, retireKey } from '../../../src/flows/operator/retire-key.ts'
+import { issueRecoveryCodes } from '../../../src/flows/sign-in/recovery-codes.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { authenticatorSecret } from '../../../src/secrets/authenticator.ts'
 import { makeAccessKey } from '../../../src/secrets/credentials.ts'
@@ -172,6 +173,7 @@ describe('retiring key 1', () => {
     const moved = await browser()
     await moved.web.get('/')
     await makeAuthenticator(old, unused.user)
+    await old.context.db.transaction((tx) => issueRecoveryCodes(old.context, tx, unused.user.id))
     const { refreshToken } = tokenSetOf(old.context, tokens.placed, tokens.placed.issuedAt, tokens.placed.issuedAt)
     const key = makeAccessKey(old.config.keys, keys.placed)
     expect(await askVerify(service.address, key)).toBe(200)
@@ -194,16 +196,18 @@ describe('retiring key 1', () => {
       tokenSets: before.tokenSets + 1,
       accessKeys: before.accessKeys + 2,
       authenticators: before.authenticators + 1,
+      recoveryCodes: before.recoveryCodes + 10,
       sessions: before.sessions + 1,
     })
     expect(await retireKey(retiring(), 1, false)).toEqual({ outcome: 'in_use', use })
     expect(await askVerify(service.address, key), 'nothing was changed').toBe(200)
     const told = await announceRetirement(context.db, 1)
-    expect(told.authenticatorOwners).toBe(1)
+    expect(told).toMatchObject({ authenticatorOwners: 1, recoveryCodeOwners: 1 })
     expect(told.administrators).toBeGreaterThan(0)
     expect(await announceRetirement(context.db, 1), 'once a week').toEqual({
       administrators: 0,
       authenticatorOwners: 0,
+      recoveryCodeOwners: 0,
     })
 
     expect(await retireKey(retiring(), 1, true)).toEqual({ outcome: 'retired', ended: use })
@@ -221,7 +225,7 @@ describe('retiring key 1', () => {
     expect(authenticatorSecret(context.config.keys, { id: unused.id, keyId: 1 })).toBeNull()
 
     const { authenticators } = use
-    const left = { applicationSecrets: 0, tokenSets: 0, sessions: 0, authenticators }
+    const left = { applicationSecrets: 0, tokenSets: 0, sessions: 0, recoveryCodes: 0, authenticators }
     expect(await countUse(retiring(), 1), 'no second factor falls away by itself').toMatchObject(left)
     const reasons = await old.database.query(
       'select distinct revocation_reason as reason from grants where id = any($1)',
