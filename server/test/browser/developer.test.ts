@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { overhang } from '../rig/chromium.ts'
-import { type Registration, registerApplication, signIn } from '../rig/clicks.ts'
+import { proveSecondFactor, type Registration, registerApplication, signIn } from '../rig/clicks.ts'
 import { askMe } from '../rig/connect.ts'
 import { tabTo } from '../rig/keyboard.ts'
 import { PASSWORD } from '../rig/northwind.ts'
@@ -27,6 +27,8 @@ async function openConsole(options: BrowserContextOptions = {}): Promise<Page> {
   await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)
   await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
   await button(page, t('sign_in.continue'))
+  await page.waitForURL(/sign-in\/code/)
+  await proveSecondFactor(page, browsing.northwind.ann)
   await link(page, t('layout.account'))
   await link(page, t('layout.developer'))
   await heading(page).getByText(t('developer.title')).waitFor()

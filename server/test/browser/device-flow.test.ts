@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { accessibilityProblems } from '../rig/accessibility.ts'
 import { useBrowsing } from '../rig/browsing.ts'
-import { chooseLanguage, decide, enterCode, signIn } from '../rig/clicks.ts'
+import { chooseLanguage, decide, enterCode, proveSecondFactor, signIn } from '../rig/clicks.ts'
 import { tabTo } from '../rig/keyboard.ts'
 import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { digestOf } from '../rig/witness.ts'
@@ -33,6 +33,8 @@ async function signInByClicks(page: Page, email: string): Promise<void> {
   await page.getByLabel(t('sign_in.email')).fill(email)
   await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
   await page.getByRole('button', { name: t('sign_in.continue'), exact: true }).click()
+  await page.waitForURL(/sign-in\/code/)
+  await proveSecondFactor(page, { email })
   await heading(page).getByText(t('home.heading')).waitFor()
 }
 

@@ -22,6 +22,7 @@ import {
 import { tabTo } from '../rig/keyboard.ts'
 import { PASSWORD } from '../rig/northwind.ts'
 import { makeAuthenticator } from '../rig/second-factor.ts'
+import { secondFactorOf } from '../rig/second-factor-codes.ts'
 import { startCookieChromium } from '../rig/third-party-cookies.ts'
 
 /** As the pages say it; what they say exactly may change without notice. */
@@ -147,6 +148,9 @@ describe('in a window that a click opened', () => {
     await keyboard.type(browsing.northwind.ann.email)
     await tabTo(popup, t('sign_in.password'))
     await keyboard.type(PASSWORD)
+    await keyboard.press('Enter')
+    await popup.locator('#code:focus').waitFor()
+    await keyboard.type((await secondFactorOf(browsing.northwind.ann.email)) ?? '')
     await keyboard.press('Enter')
     await heading(popup).getByText('Parcel Desk wants to use').waitFor()
     await tabTo(popup, t('consent.cancel'))

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
 import { signIn, submit } from '../rig/clicks.ts'
-import { makeAccount, makeUser } from '../rig/make.ts'
+import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
 import { plugIn, type VirtualAuthenticator } from '../rig/virtual-authenticator.ts'
 
@@ -19,25 +19,28 @@ const heading = (page: Page, text: string) => page.getByRole('heading', { level:
 const failed = (page: Page) => page.getByText(t('elements.passkey_failed')).waitFor()
 
 /**
- * Dana's window, with an authenticator that holds a new passkey of hers. A virtual authenticator accepts autofill
+ * The window of a new user, with an authenticator that holds their passkey. A virtual authenticator accepts autofill
  * immediately; for cases about the button, autofill is disabled.
  */
 async function withPasskey(
   name: string,
   { suggestions = false } = {},
-): Promise<{ page: Page; authenticator: VirtualAuthenticator }> {
+): Promise<{ page: Page; user: MadeUser; authenticator: VirtualAuthenticator }> {
   const page = await browsing.openAlone()
   if (!suggestions) {
     await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)')
   }
   const authenticator = await plugIn(page)
-  await signIn(page, browsing.northwind.dana)
+  const { service, slug } = browsing.northwind
+  const user = await makeUser(service.context.db, slug, { holds: [], password: PASSWORD })
+  await signIn(page, user)
   await page.goto('/security')
   await page.getByLabel(t('security.passkey_name')).fill(name)
   await page.getByRole('button', { name: t('security.add_passkey') }).click()
+  await page.getByRole('link', { name: t('recovery_codes.stored') }).click()
   await page.getByText(t('security.notice_passkey_added')).waitFor()
   await page.getByRole('heading', { level: 3, name }).waitFor()
-  return { page, authenticator }
+  return { page, user, authenticator }
 }
 
 /** Every POST of the window from now on. */
@@ -50,13 +53,13 @@ function watchPosts(page: Page): string[] {
 }
 
 test('a passkey added under "Security" signs its user in, without an address and a password', async () => {
-  const { page, authenticator } = await withPasskey('Reader one')
+  const { page, user, authenticator } = await withPasskey('Reader one')
   const { hostname } = new URL(browsing.northwind.origin)
   expect(await authenticator.passkeys()).toMatchObject([{ rpId: hostname, isResidentCredential: true }])
   await submit(page, '/sign-out')
   await page.getByRole('button', { name: t('sign_in.passkey') }).click()
   await heading(page, t('home.heading'))
-  await page.getByText(browsing.northwind.dana.email).waitFor()
+  await page.getByText(user.email).waitFor()
 })
 
 test('a passkey is offered by autofill, and signs in when chosen', async () => {
@@ -94,8 +97,8 @@ test('a passkey that was removed no longer signs in, and the page says so', asyn
 test('another account neither finds the passkey nor can request it for the first account’s host', async () => {
   const { northwind } = browsing
   const sibling = await makeAccount(northwind.service.context.db, { slug: 'southwind' })
-  await makeUser(northwind.service.context.db, sibling.slug, { email: northwind.dana.email, password: PASSWORD })
-  const { page } = await withPasskey('Reader five')
+  const { page, user } = await withPasskey('Reader five')
+  await makeUser(northwind.service.context.db, sibling.slug, { email: user.email, password: PASSWORD })
   await page.goto(`${northwind.originOf(sibling.slug)}/sign-in`)
   const posts = watchPosts(page)
   await page.getByRole('button', { name: t('sign_in.passkey') }).click()

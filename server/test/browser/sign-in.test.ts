@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browsing.ts'
-import { decide, enterCode, signIn, submit } from '../rig/clicks.ts'
+import { decide, enterCode, proveSecondFactor, signIn, submit } from '../rig/clicks.ts'
 import { askMe } from '../rig/connect.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/mailbox.ts'
 import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
@@ -73,6 +73,7 @@ test('an authenticator app added by its secret is required from then on, each co
   expect(uri.searchParams.get('secret')).toBe(secret.replaceAll(' ', ''))
   await page.getByLabel(t('authenticator.code')).fill(codeOf(secret, await now()))
   await page.getByRole('button', { name: t('authenticator.add'), exact: true }).click()
+  await page.getByRole('link', { name: t('recovery_codes.stored') }).click()
   await page.getByText(t('security.notice_authenticator_added')).waitFor()
   await submit(page, '/sign-out')
 
@@ -224,5 +225,7 @@ test('signing in leads to the page that was requested', async () => {
   await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)
   await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
   await page.getByRole('button', { name: t('sign_in.continue'), exact: true }).click()
+  await page.waitForURL(/sign-in\/code/)
+  await proveSecondFactor(page, browsing.northwind.ann)
   await heading(page, t('people.title'))
 })
