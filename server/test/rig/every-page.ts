@@ -7,9 +7,9 @@ import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { openDialog } from '../../src/flows/dialog/open.ts'
 import { linkAddress } from '../../src/flows/sign-in/links.ts'
 import { createLink } from '../../src/flows/sign-in/mailed-link.ts'
-import { DIALOG, LANGUAGE } from '../../src/http/web/cookies.ts'
+import { DIALOG, LANGUAGE, STEP } from '../../src/http/web/cookies.ts'
 import { digestBrowserMark, signAccountReference, signDialogReference } from '../../src/secrets/dialog-texts.ts'
-import { signDecision } from '../../src/secrets/web-texts.ts'
+import { markPassword, signDecision, signSecondStep } from '../../src/secrets/web-texts.ts'
 import type { LinkKind } from '../../src/store/sign-in/links.ts'
 import { chooseLanguage, signIn } from './clicks.ts'
 import { makePkce } from './dialog.ts'
@@ -56,7 +56,18 @@ export async function openViewers(northwind: Northwind, open: () => Promise<Page
     await addCookies(page, northwind.service.config.publicUrl, { [DIALOG]: MARK, [LANGUAGE]: language, ...used })
     await addCookies(page, northwind.origin, { [DIALOG]: MARK })
   }
+  await addCookies(viewers.nobody, northwind.origin, { [STEP]: await firstStep(northwind) })
   return viewers
+}
+
+/** Proof of a first step in the browser of the viewers, for the page of the second one. */
+async function firstStep({ service, slug, gus }: Northwind): Promise<string> {
+  const [row] = await service.database.query<{ digest: string }>(
+    'select password_digest as digest from users where id = $1',
+    [gus.id],
+  )
+  const step = { userId: gus.id, at: Date.now() + 3_600_000, passwordMark: markPassword(row?.digest ?? '') }
+  return signSecondStep(service.config.keys, step, slug, MARK)
 }
 
 /** The browser cookie of the dialog, shared by all viewers. */
@@ -90,7 +101,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'link-gone': '/link?token=none',
     }),
     ...pages('ben', { 'home-clerk': '/', consent: await decisionPath(northwind, ben, HAMBURG) }),
-    ...pages('ida', { 'applications-none': '/applications' }),
+    ...pages('ida', { 'applications-none': '/applications', 'second-factor': '/second-factor' }),
     ...pages('ann', {
       home: '/',
       confirm: '/confirm?next=%2Fsecurity',
