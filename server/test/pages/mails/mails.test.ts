@@ -26,7 +26,7 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'sign_in_method_removed', method: 'authenticator', at: AT },
     { ...about, kind: 'recovery_codes_created', at: AT },
     { ...about, kind: 'recovery_code_used', left: 1, at: AT },
-    { ...about, kind: 'recovery_codes_to_renew', link: 'https://northwind.service.example/security' },
+    { ...about, kind: 'recovery_codes_to_renew', link: LINK },
     { ...about, kind: 'grant_ended', application: name, reason: 'refresh_token_reused', at: AT },
     { ...about, kind: 'grant_ended', application: name, reason: 'authorization_code_reused', at: AT },
     { ...about, kind: 'grant_ended', application: name, reason: 'credential_reported', at: AT },
