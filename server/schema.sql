@@ -103,6 +103,7 @@ CREATE TABLE public.accounts (
     device_flow boolean DEFAULT true NOT NULL,
     unverified_publishers boolean DEFAULT true NOT NULL,
     only_applications text[],
+    second_factor_required_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
     CONSTRAINT accounts_id_check CHECK ((id ~ '^acc_[0-9a-z]{12}$'::text)),
@@ -478,7 +479,7 @@ CREATE TABLE public.mails (
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text, 'recovery_codes_created'::text, 'recovery_code_used'::text, 'recovery_codes_to_renew'::text])))
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -545,6 +546,14 @@ CREATE TABLE public.publisher_checks (
     at timestamp with time zone NOT NULL,
     account_id text NOT NULL,
     application_id text NOT NULL
+);
+
+CREATE TABLE public.recovery_codes (
+    user_id text NOT NULL,
+    digest bytea NOT NULL,
+    key_id smallint NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT recovery_codes_digest_check CHECK ((length(digest) = 32))
 );
 
 CREATE TABLE public.refusal_counts (
@@ -665,6 +674,7 @@ CREATE TABLE public.sessions (
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone NOT NULL,
+    second_factor boolean DEFAULT false NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     address inet,
     agent text,
@@ -720,7 +730,8 @@ ALTER TABLE public.suspension_rules ALTER COLUMN version ADD GENERATED ALWAYS AS
 
 CREATE TABLE public.user_roles (
     user_id text NOT NULL,
-    role_id text NOT NULL
+    role_id text NOT NULL,
+    granted_at timestamp with time zone DEFAULT now() NOT NULL
 );
 
 CREATE TABLE public.users (
@@ -884,6 +895,9 @@ ALTER TABLE ONLY public.overloads
 
 ALTER TABLE ONLY public.passkeys
     ADD CONSTRAINT passkeys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT recovery_codes_pkey PRIMARY KEY (user_id, digest);
 
 ALTER TABLE ONLY public.refusal_counts
     ADD CONSTRAINT refusal_counts_key UNIQUE NULLS NOT DISTINCT (kind, hour, account_id, subject, network, reason);
@@ -1174,6 +1188,9 @@ ALTER TABLE ONLY public.publisher_checks
 
 ALTER TABLE ONLY public.publisher_checks
     ADD CONSTRAINT publisher_checks_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
+
+ALTER TABLE ONLY public.recovery_codes
+    ADD CONSTRAINT recovery_codes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.refusal_counts
     ADD CONSTRAINT refusal_counts_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

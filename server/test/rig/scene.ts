@@ -91,7 +91,14 @@ export async function createScene(service: TestService) {
     language: null,
     chosenLanguage: null,
     secondFactor: { administratorSince: null, joinedAt: 0, requiredAt: null, enrolled: false },
-    session: { id: asked.sessionId, createdAt: 0, authenticatedAt: 0, secondFactor: false, expiresAt: 0, lastUsedAt: 0 },
+    session: {
+      id: asked.sessionId,
+      createdAt: 0,
+      authenticatedAt: 0,
+      secondFactor: false,
+      expiresAt: 0,
+      lastUsedAt: 0,
+    },
   })
 
   return Object.assign(asked, {

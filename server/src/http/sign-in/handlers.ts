@@ -45,7 +45,8 @@ export const signInByPasskey: PageHandler<PageRequest> = async (context, request
   return signedIn(context, request, result)
 }
 
-export const showSecondStep: PageHandler<PageRequest> = (context, request) => askForSecondStep(context, request, null, 0)
+export const showSecondStep: PageHandler<PageRequest> = (context, request) =>
+  askForSecondStep(context, request, null, 0)
 
 async function askForSecondStep(
   context: Context,
