@@ -25,8 +25,9 @@ const WAITING = [
 ]
 
 const TIMING = [
-  'server/test/attacks/limits-{expressions,herd,overload,silent-clients}.test.ts',
-  'server/test/attacks/{answer,secret}-timing.test.ts',
+  'server/test/attacks/limits/{expressions,herd,overload,silent-clients}.test.ts',
+  'server/test/attacks/applications/secret-timing.test.ts',
+  'server/test/attacks/web/answer-timing.test.ts',
   'server/test/cli/start-up.test.ts',
   'server/test/flows/overload/load.test.ts',
   'server/test/http/web/picture.test.ts',
@@ -44,8 +45,8 @@ const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.r
 
 /** Far longer than anything takes on a quiet machine: only what hangs is ended. */
 const ON_ENGINES = {
-  setupFiles: ['server/test/rig/lock-order.ts', 'server/test/rig/patience.ts'],
-  globalSetup: 'server/test/rig/engines.ts',
+  setupFiles: ['server/test/rig/engines/lock-order.ts', 'server/test/rig/engines/patience.ts'],
+  globalSetup: 'server/test/rig/engines/engines.ts',
   testTimeout: 120_000,
   hookTimeout: 120_000,
 }
@@ -82,7 +83,13 @@ export default defineConfig({
       { test: { name: 'waiting', include: WAITING, ...ON_ENGINES, ...AFTERWARDS } },
       {
         // The service gives up waiting when it would in life: what it does then is what some of these are about.
-        test: { name: 'timing', include: TIMING, ...ON_ENGINES, setupFiles: 'server/test/rig/lock-order.ts', ...ALONE },
+        test: {
+          name: 'timing',
+          include: TIMING,
+          ...ON_ENGINES,
+          setupFiles: 'server/test/rig/engines/lock-order.ts',
+          ...ALONE,
+        },
       },
     ],
   },

@@ -5,7 +5,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { post } from '../server/test/rig/device.ts'
-import { spawnTied } from '../server/test/rig/tied-process.ts'
+import { spawnTied } from '../server/test/rig/process/tied-process.ts'
 import type { Reply } from './bare-server.ts'
 
 const ROUNDS = 21

@@ -14,8 +14,8 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { readAnnouncedDecisions } from '../server/src/store/device/decision-feed.ts'
 import { openPostgres } from '../server/src/store/postgres/postgres.ts'
+import { startOwnPostgres } from '../server/test/rig/engines/own-postgres.ts'
 import { makeAccount, makeApplication, makeConfig, makeUser } from '../server/test/rig/make.ts'
-import { startOwnPostgres } from '../server/test/rig/own-postgres.ts'
 import { postgresFolder } from '../tools/engine-processes.ts'
 
 const { values } = parseArgs({

@@ -8,7 +8,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import type { TestDatabase } from '../server/test/rig/database.ts'
+import type { TestDatabase } from '../server/test/rig/engines/database.ts'
 import { describeMachine, type Machine } from './machine.ts'
 
 const FILE = join(import.meta.dirname, 'baseline.json')

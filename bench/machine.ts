@@ -1,7 +1,7 @@
 /** The machine of a benchmark, saved with a baseline: a figure says little without it. */
 import { cpus, totalmem } from 'node:os'
 import { Redis } from 'ioredis'
-import { engineUrl, type TestDatabase } from '../server/test/rig/database.ts'
+import { engineUrl, type TestDatabase } from '../server/test/rig/engines/database.ts'
 
 export type Machine = Readonly<Record<string, string | number>>
 

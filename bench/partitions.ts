@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import pg from 'pg'
 import { lockDeviceCode, readDeviceCodeStatuses } from '../server/src/store/device/codes.ts'
 import { openPostgres } from '../server/src/store/postgres/postgres.ts'
-import { startOwnPostgres } from '../server/test/rig/own-postgres.ts'
+import { startOwnPostgres } from '../server/test/rig/engines/own-postgres.ts'
 
 const { values } = parseArgs({
   options: {

@@ -5,9 +5,9 @@
  *   npm run bench:poll
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { engineUrl } from '../server/test/rig/database.ts'
 import { Device } from '../server/test/rig/device.ts'
-import { startServerProcess } from '../server/test/rig/server-process.ts'
+import { engineUrl } from '../server/test/rig/engines/database.ts'
+import { startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { startTestService } from '../server/test/rig/service.ts'
 import { startEngines } from '../tools/engines.ts'
 import { alternate, CONNECTIONS, replyOf, startBareServer } from './against-bare.ts'

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto'
 import { DIALOG, SESSION } from '../server/src/http/web/cookies.ts'
 import { signSession } from '../server/src/secrets/web-texts.ts'
 import { insertSession } from '../server/src/store/sign-in/sessions.ts'
-import { everyRoutePage, MARK, PICTURES, type Viewer } from '../server/test/rig/every-page.ts'
-import type { Northwind } from '../server/test/rig/northwind.ts'
+import { everyRoutePage, MARK, PICTURES, type Viewer } from '../server/test/rig/pages/every-page.ts'
+import type { Northwind } from '../server/test/rig/scenes/northwind.ts'
 
 export type Visited = {
   readonly name: string

@@ -20,7 +20,7 @@ import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
 import { findApplication } from '../server/src/store/applications/applications.ts'
 import { migrate } from '../server/src/store/postgres/migrate.ts'
 import { openPostgres } from '../server/src/store/postgres/postgres.ts'
-import { startMailbox } from '../server/test/rig/mailbox.ts'
+import { startMailbox } from '../server/test/rig/network/mailbox.ts'
 import { startEngines } from './engines.ts'
 
 const ROOT = join(import.meta.dirname, '..')

@@ -1,6 +1,6 @@
 /** Simulates the user Ann in a browser: sets a password, enters codes and grants them. */
 import type { Page } from 'playwright-core'
-import { decide, press, submit } from '../server/test/rig/clicks.ts'
+import { decide, press, submit } from '../server/test/rig/browser/clicks.ts'
 
 const EMAIL = 'ann@acme.example'
 const PASSWORD = 'four quiet lighthouses'

@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createTestDatabase } from '../server/test/rig/database.ts'
+import { createTestDatabase } from '../server/test/rig/engines/database.ts'
 import { postgresFolder } from './engine-processes.ts'
 import { startEngines } from './engines.ts'
 

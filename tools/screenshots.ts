@@ -1,17 +1,17 @@
 /**
  * `npm run screenshots`: takes screenshots of every page, light and dark, wide and narrow, in `.gallery/`, which git ignores;
  * those of the documentation are copied to docs/screenshots/. The account is the one of the browser tests
- * (server/test/rig/northwind.ts), in a temporary database.
+ * (server/test/rig/scenes/northwind.ts), in a temporary database.
  */
 import { copyFileSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
-import { type BusyService, startBusyService } from '../server/test/rig/busy-service.ts'
-import { startChromium } from '../server/test/rig/chromium.ts'
-import { chooseLanguage, signIn } from '../server/test/rig/clicks.ts'
-import { everyAnswer } from '../server/test/rig/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES } from '../server/test/rig/every-page.ts'
-import { HAMBURG, startNorthwind } from '../server/test/rig/northwind.ts'
+import { startChromium } from '../server/test/rig/browser/chromium.ts'
+import { chooseLanguage, signIn } from '../server/test/rig/browser/clicks.ts'
+import { everyAnswer } from '../server/test/rig/pages/every-answer.ts'
+import { everyRoutePage, openViewers, PICTURES } from '../server/test/rig/pages/every-page.ts'
+import { type BusyService, startBusyService } from '../server/test/rig/process/busy-service.ts'
+import { HAMBURG, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { startEngines } from './engines.ts'
 import { palettePng } from './palette-png.ts'
 import { removeFolder } from './remove-folder.ts'

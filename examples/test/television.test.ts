@@ -2,11 +2,11 @@
 import type { Page } from 'playwright-core'
 import { renderSVG } from 'uqr'
 import { expect, onTestFinished, test } from 'vitest'
-import { accessibilityProblems } from '../../server/test/rig/accessibility.ts'
-import { useBrowsing } from '../../server/test/rig/browsing.ts'
-import { overhang } from '../../server/test/rig/chromium.ts'
-import { decide } from '../../server/test/rig/clicks.ts'
-import { startNorthwind } from '../../server/test/rig/northwind.ts'
+import { accessibilityProblems } from '../../server/test/rig/browser/accessibility.ts'
+import { useBrowsing } from '../../server/test/rig/browser/browsing.ts'
+import { overhang } from '../../server/test/rig/browser/chromium.ts'
+import { decide } from '../../server/test/rig/browser/clicks.ts'
+import { startNorthwind } from '../../server/test/rig/scenes/northwind.ts'
 import { pressOk, SOFA, startTelevision, type Television, takeCodeToAccount } from './rig/television.ts'
 
 const browsing = useBrowsing(() => startNorthwind({ POLL_INTERVAL: '1' }, { clock: true }))

@@ -2,10 +2,10 @@
 
 import type { Page } from 'playwright-core'
 import { afterAll, expect, test } from 'vitest'
-import { useBrowsing } from '../../server/test/rig/browsing.ts'
-import { answerAndClose, goToQuestion } from '../../server/test/rig/dialog-browsing.ts'
+import { useBrowsing } from '../../server/test/rig/browser/browsing.ts'
+import { answerAndClose, goToQuestion } from '../../server/test/rig/browser/dialog-browsing.ts'
 import { makeApplication } from '../../server/test/rig/make.ts'
-import { type Northwind, startNorthwind } from '../../server/test/rig/northwind.ts'
+import { type Northwind, startNorthwind } from '../../server/test/rig/scenes/northwind.ts'
 import { freePort, onFreePort } from '../../tools/free-port.ts'
 import { type Program, startExample } from './rig/program.ts'
 

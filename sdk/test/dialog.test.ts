@@ -4,12 +4,12 @@
  */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'
-import { useBrowsing } from '../../server/test/rig/browsing.ts'
-import { watchViolations } from '../../server/test/rig/chromium.ts'
-import { press } from '../../server/test/rig/clicks.ts'
+import { useBrowsing } from '../../server/test/rig/browser/browsing.ts'
+import { watchViolations } from '../../server/test/rig/browser/chromium.ts'
+import { press } from '../../server/test/rig/browser/clicks.ts'
+import { answerAndClose, chooseAccount, goToQuestion } from '../../server/test/rig/browser/dialog-browsing.ts'
 import { askMe } from '../../server/test/rig/connect.ts'
-import { answerAndClose, chooseAccount, goToQuestion } from '../../server/test/rig/dialog-browsing.ts'
-import { startNorthwind } from '../../server/test/rig/northwind.ts'
+import { startNorthwind } from '../../server/test/rig/scenes/northwind.ts'
 import { type DialogSite, startDialogSite } from './rig/dialog-site.ts'
 
 const GRANTED = 'connected for orders:read,orders:write,displays:write'

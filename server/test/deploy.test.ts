@@ -9,7 +9,7 @@ import { parse } from 'yaml'
 import { options, readConfig } from '../src/config.ts'
 import { routes } from '../src/http/routes.ts'
 import { createKey } from '../src/secrets/keyset.ts'
-import { commandOf, copiesOf, environmentOf, isInContext, named, readDockerfile } from './rig/dockerfile.ts'
+import { commandOf, copiesOf, environmentOf, isInContext, named, readDockerfile } from './rig/process/dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib'
 import { afterAll, describe, expect, test } from 'vitest'
 import { removeFolder } from '../../tools/remove-folder.ts'
 import { openGeoIp } from '../src/geoip.ts'
-import { writeMmdb } from './rig/mmdb.ts'
+import { writeMmdb } from './rig/corpora/mmdb.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'places-'))
 afterAll(() => removeFolder(folder))

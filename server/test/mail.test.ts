@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer, type Server, type Socket } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createMailer, type Mail, type Mailer, MailNotSent } from '../src/mail.ts'
-import { type Mailbox, startMailbox } from './rig/mailbox.ts'
+import { type Mailbox, startMailbox } from './rig/network/mailbox.ts'
 
 let mailbox: Mailbox
 beforeAll(async () => {

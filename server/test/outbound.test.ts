@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createOutbound, isPublic, type OutboundSettings, UNCONNECTED } from '../src/outbound.ts'
-import { type NameServer, startNameServer } from './rig/name-server.ts'
-import { type Answer, type Certificate, makeCertificate, type Receiver, startReceiver } from './rig/receiver.ts'
+import { type NameServer, startNameServer } from './rig/network/name-server.ts'
+import { type Answer, type Certificate, makeCertificate, type Receiver, startReceiver } from './rig/network/receiver.ts'
 
 const MESSAGE = {
   headers: { 'content-type': 'application/json', 'webhook-id': 'evt_1' },

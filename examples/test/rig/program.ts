@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { spawnTied } from '../../../server/test/rig/tied-process.ts'
+import { spawnTied } from '../../../server/test/rig/process/tied-process.ts'
 
 const EXAMPLES = join(import.meta.dirname, '..', '..')
 const PATIENCE_MS = 20_000

@@ -1,9 +1,9 @@
 /** The television of examples/, registered at Northwind's service and started; and a user who enters its code. */
 import type { Page } from 'playwright-core'
 import { setApplicationPublisher } from '../../../server/src/flows/applications/manage.ts'
-import { press, submit } from '../../../server/test/rig/clicks.ts'
+import { press, submit } from '../../../server/test/rig/browser/clicks.ts'
 import { type MadeUser, makeApplication } from '../../../server/test/rig/make.ts'
-import { type Northwind, PASSWORD } from '../../../server/test/rig/northwind.ts'
+import { type Northwind, PASSWORD } from '../../../server/test/rig/scenes/northwind.ts'
 import { onFreePort } from '../../../tools/free-port.ts'
 import { startExample } from './program.ts'
 

@@ -5,7 +5,7 @@
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type MadeApplication, makeApplication } from '../../../server/test/rig/make.ts'
-import type { Northwind } from '../../../server/test/rig/northwind.ts'
+import type { Northwind } from '../../../server/test/rig/scenes/northwind.ts'
 import { bundle } from './bundle.ts'
 import { importSdk } from './packed.ts'
 

@@ -2,13 +2,13 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { overhang } from '../rig/chromium.ts'
-import { proveSecondFactor, type Registration, registerApplication, signIn } from '../rig/clicks.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { overhang } from '../rig/browser/chromium.ts'
+import { proveSecondFactor, type Registration, registerApplication, signIn } from '../rig/browser/clicks.ts'
+import { tabTo } from '../rig/browser/keyboard.ts'
 import { askMe } from '../rig/connect.ts'
-import { tabTo } from '../rig/keyboard.ts'
-import { PASSWORD } from '../rig/northwind.ts'
-import { sendSample } from '../rig/shell-sample.ts'
+import { sendSample } from '../rig/process/shell-sample.ts'
+import { PASSWORD } from '../rig/scenes/northwind.ts'
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')

@@ -2,11 +2,11 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { accessibilityProblems } from '../rig/accessibility.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { chooseLanguage, decide, enterCode, proveSecondFactor, signIn } from '../rig/clicks.ts'
-import { tabTo } from '../rig/keyboard.ts'
-import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { accessibilityProblems } from '../rig/browser/accessibility.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { chooseLanguage, decide, enterCode, proveSecondFactor, signIn } from '../rig/browser/clicks.ts'
+import { tabTo } from '../rig/browser/keyboard.ts'
+import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 import { digestOf } from '../rig/witness.ts'
 
 const MINUTE = 60_000

@@ -3,10 +3,8 @@ import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { createAccount, createRole, createScope, createUser } from '../../src/flows/accounts/register.ts'
 import { script } from '../../src/pages/ui/assets.ts'
-import { watchViolations } from '../rig/chromium.ts'
-import { press } from '../rig/clicks.ts'
-import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/crafted-pages.ts'
-import { makePkce } from '../rig/dialog.ts'
+import { watchViolations } from '../rig/browser/chromium.ts'
+import { press } from '../rig/browser/clicks.ts'
 import {
   answerAndClose,
   chooseAccount,
@@ -15,9 +13,11 @@ import {
   registerPopup,
   signInThere,
   useDialogBrowsing,
-} from '../rig/dialog-browsing.ts'
-import { everyRoutePage, openViewers } from '../rig/every-page.ts'
-import { PASSWORD } from '../rig/northwind.ts'
+} from '../rig/browser/dialog-browsing.ts'
+import { makePkce } from '../rig/dialog.ts'
+import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/network/crafted-pages.ts'
+import { everyRoutePage, openViewers } from '../rig/pages/every-page.ts'
+import { PASSWORD } from '../rig/scenes/northwind.ts'
 
 const dialogs = useDialogBrowsing()
 const { browsing } = dialogs

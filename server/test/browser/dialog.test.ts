@@ -5,10 +5,8 @@
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
-import { overhang } from '../rig/chromium.ts'
-import { chooseLanguage, press, submit } from '../rig/clicks.ts'
-import { askMe } from '../rig/connect.ts'
-import { post } from '../rig/device.ts'
+import { overhang } from '../rig/browser/chromium.ts'
+import { chooseLanguage, press, submit } from '../rig/browser/clicks.ts'
 import {
   answerAndClose,
   areJoined,
@@ -18,12 +16,14 @@ import {
   openPopup,
   signInThere,
   useDialogBrowsing,
-} from '../rig/dialog-browsing.ts'
-import { tabTo } from '../rig/keyboard.ts'
-import { PASSWORD } from '../rig/northwind.ts'
-import { makeAuthenticator } from '../rig/second-factor.ts'
-import { secondFactorOf } from '../rig/second-factor-codes.ts'
-import { startCookieChromium } from '../rig/third-party-cookies.ts'
+} from '../rig/browser/dialog-browsing.ts'
+import { tabTo } from '../rig/browser/keyboard.ts'
+import { startCookieChromium } from '../rig/browser/third-party-cookies.ts'
+import { askMe } from '../rig/connect.ts'
+import { post } from '../rig/device.ts'
+import { makeAuthenticator } from '../rig/factors/second-factor.ts'
+import { secondFactorOf } from '../rig/factors/second-factor-codes.ts'
+import { PASSWORD } from '../rig/scenes/northwind.ts'
 
 /** As the pages say it; what they say exactly may change without notice. */
 const { t } = wordsFor('en')

@@ -2,8 +2,8 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { chooseLanguage, enterCode, signIn } from '../rig/clicks.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { chooseLanguage, enterCode, signIn } from '../rig/browser/clicks.ts'
 
 const MINUTE = 60_000
 

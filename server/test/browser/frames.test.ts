@@ -9,14 +9,14 @@ import { remindOperators } from '../../src/flows/reviews/remind-operators.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { script } from '../../src/pages/ui/assets.ts'
 import { signForm } from '../../src/secrets/web-texts.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { signIn } from '../rig/clicks.ts'
-import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/crafted-pages.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { signIn } from '../rig/browser/clicks.ts'
 import { post } from '../rig/device.ts'
-import { EVERY_ANSWER } from '../rig/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES, type RoutePage } from '../rig/every-page.ts'
-import { LAYOUTS } from '../rig/kinds-of-page.ts'
-import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
+import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/network/crafted-pages.ts'
+import { EVERY_ANSWER } from '../rig/pages/every-answer.ts'
+import { everyRoutePage, openViewers, PICTURES, type RoutePage } from '../rig/pages/every-page.ts'
+import { LAYOUTS } from '../rig/pages/kinds-of-page.ts'
+import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 import { everyRow } from '../rig/witness.ts'
 
 let elsewhere: CraftedPages
@@ -49,7 +49,7 @@ const postPaths = pageRoutes
   .filter(({ method, access }) => method === 'POST' && access !== 'operator')
   .map(({ path }) => path)
 
-/** One place refuses them all, and attacks/web-sessions.test.ts tries each without a browser (WB-01): here some of them are enough. */
+/** One place refuses them all, and attacks/sign-in/sessions.test.ts tries each without a browser (WB-01): here some of them are enough. */
 const sentPaths = postPaths.filter((_path, at) => EVERY_ANSWER || at % 4 === 0)
 
 /** Ann's window. What she is shown elsewhere is the test's; the policy of her own pages is not at stake there. */

@@ -6,14 +6,14 @@ import ar from '../../src/pages/messages/ar.json' with { type: 'json' }
 import de from '../../src/pages/messages/de.json' with { type: 'json' }
 import en from '../../src/pages/messages/en.json' with { type: 'json' }
 import es from '../../src/pages/messages/es.json' with { type: 'json' }
-import { useBrowsing } from '../rig/browsing.ts'
-import { overhang } from '../rig/chromium.ts'
-import { chooseLanguage, signIn } from '../rig/clicks.ts'
-import { EVERY_ANSWER, everyAnswer } from '../rig/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES, type RoutePage, type Viewers } from '../rig/every-page.ts'
-import { CAME_BACK, LAYOUTS, WORDED } from '../rig/kinds-of-page.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { overhang } from '../rig/browser/chromium.ts'
+import { chooseLanguage, signIn } from '../rig/browser/clicks.ts'
 import { makeUser } from '../rig/make.ts'
-import { HAMBURG, PASSWORD } from '../rig/northwind.ts'
+import { EVERY_ANSWER, everyAnswer } from '../rig/pages/every-answer.ts'
+import { everyRoutePage, openViewers, PICTURES, type RoutePage, type Viewers } from '../rig/pages/every-page.ts'
+import { CAME_BACK, LAYOUTS, WORDED } from '../rig/pages/kinds-of-page.ts'
+import { HAMBURG, PASSWORD } from '../rig/scenes/northwind.ts'
 
 const browsing = useBrowsing()
 

@@ -1,11 +1,11 @@
 /** AD-01: what others wrote, looked at by an operator in real Chromium. Nothing of it runs, and nothing is loaded from elsewhere. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
-import { markupCorpus } from '../attacks/markup-corpus.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { signIn } from '../rig/clicks.ts'
-import { hostileNames } from '../rig/hostile-names.ts'
-import { PASSWORD } from '../rig/northwind.ts'
+import { markupCorpus } from '../attacks/web/markup-corpus.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { signIn } from '../rig/browser/clicks.ts'
+import { hostileNames } from '../rig/corpora/hostile-names.ts'
+import { PASSWORD } from '../rig/scenes/northwind.ts'
 import { sample, sized } from '../rig/size.ts'
 
 const browsing = useBrowsing()

@@ -7,16 +7,24 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { rejectDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { overhang } from '../rig/chromium.ts'
-import { signIn } from '../rig/clicks.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { overhang } from '../rig/browser/chromium.ts'
+import { signIn } from '../rig/browser/clicks.ts'
+import { tabTo } from '../rig/browser/keyboard.ts'
 import { askMe, connect } from '../rig/connect.ts'
-import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow, type Stranger } from '../rig/fleet.ts'
-import { tabTo } from '../rig/keyboard.ts'
-import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeApplication } from '../rig/make.ts'
-import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
-import { reviewed } from '../rig/reviewed.ts'
+import { type Mailbox, startMailbox } from '../rig/network/mailbox.ts'
+import {
+  addressOf,
+  advance,
+  connectDevice,
+  judgeNow,
+  makeStrangers,
+  nextWindow,
+  type Stranger,
+} from '../rig/scenes/fleet.ts'
+import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
+import { reviewed } from '../rig/scenes/reviewed.ts'
 import { startSession } from '../rig/signed-in.ts'
 
 /** Texts of the pages, taken from the messages. */

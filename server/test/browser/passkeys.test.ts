@@ -2,11 +2,11 @@
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { signIn, submit } from '../rig/clicks.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { signIn, submit } from '../rig/browser/clicks.ts'
+import { plugIn, type VirtualAuthenticator } from '../rig/browser/virtual-authenticator.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
-import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
-import { plugIn, type VirtualAuthenticator } from '../rig/virtual-authenticator.ts'
+import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')

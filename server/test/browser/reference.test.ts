@@ -3,8 +3,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { describeRoutes } from '../../src/http/openapi/document.ts'
 import { routes } from '../../src/http/routes.ts'
-import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
-import { type Chromium, overhang, startChromium, watchViolations } from '../rig/chromium.ts'
+import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/browser/accessibility.ts'
+import { type Chromium, overhang, startChromium, watchViolations } from '../rig/browser/chromium.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService

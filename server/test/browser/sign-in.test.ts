@@ -3,12 +3,12 @@ import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { decide, enterCode, proveSecondFactor, signIn, submit } from '../rig/clicks.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { decide, enterCode, proveSecondFactor, signIn, submit } from '../rig/browser/clicks.ts'
 import { askMe } from '../rig/connect.ts'
-import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/mailbox.ts'
-import { PASSWORD, startNorthwind } from '../rig/northwind.ts'
-import { codeOf } from '../rig/totp.ts'
+import { codeOf } from '../rig/factors/totp.ts'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/network/mailbox.ts'
+import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')

@@ -8,8 +8,8 @@ import { extname, join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { buildSite } from '../../../tools/site.ts'
-import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/accessibility.ts'
-import { type Chromium, overhang, startChromium, watchViolations } from '../rig/chromium.ts'
+import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/browser/accessibility.ts'
+import { type Chromium, overhang, startChromium, watchViolations } from '../rig/browser/chromium.ts'
 
 const TYPES: Readonly<Record<string, string>> = {
   '.html': 'text/html',

@@ -2,10 +2,10 @@
 import type { Page, Response } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
-import { useBrowsing } from '../rig/browsing.ts'
-import { EVERY_ANSWER } from '../rig/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES } from '../rig/every-page.ts'
-import { LAYOUTS } from '../rig/kinds-of-page.ts'
+import { useBrowsing } from '../rig/browser/browsing.ts'
+import { EVERY_ANSWER } from '../rig/pages/every-answer.ts'
+import { everyRoutePage, openViewers, PICTURES } from '../rig/pages/every-page.ts'
+import { LAYOUTS } from '../rig/pages/kinds-of-page.ts'
 
 const MAX_SCRIPTS = 15_000
 

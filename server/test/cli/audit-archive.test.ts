@@ -10,9 +10,9 @@ import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { type Log, monthAgo, openLog, recordAt } from '../rig/audit.ts'
-import { EXECUTABLE } from '../rig/command.ts'
-import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { makeConfig, makeEnvironment } from '../rig/make.ts'
+import { EXECUTABLE } from '../rig/process/command.ts'
 
 const [OLDEST, OLDER, THIS] = [monthAgo(2), monthAgo(1), monthAgo(0)]
 

@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
-import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { makeAccount, makeEnvironment, makeUser, TEST_KEYS } from '../rig/make.ts'
-import { startServerProcess } from '../rig/server-process.ts'
+import { startServerProcess } from '../rig/process/server-process.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 

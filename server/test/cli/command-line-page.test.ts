@@ -6,9 +6,7 @@ import { stripVTControlCharacters } from 'node:util'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { STATUSES } from '../../src/cli/output.ts'
 import { sealBatch } from '../../src/flows/audit/seal.ts'
-import { EXECUTABLE, type Home, makeHome } from '../rig/command.ts'
-import { engineUrl } from '../rig/database.ts'
-import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 import {
   type MadeApplication,
   type MadeUser,
@@ -17,9 +15,11 @@ import {
   makeEnvironment,
   makeUser,
 } from '../rig/make.ts'
+import { type Mailbox, startMailbox } from '../rig/network/mailbox.ts'
+import { EXECUTABLE, type Home, makeHome } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
-const TERMINAL = new URL('../rig/terminal.py', import.meta.url).pathname
+const TERMINAL = new URL('../rig/process/terminal.py', import.meta.url).pathname
 const page = readFileSync(new URL('../../../docs/command-line.md', import.meta.url), 'utf8')
 
 type Sample = { readonly command: string; readonly shown: readonly string[] }

@@ -5,10 +5,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import { createTestDatabase, engineUrl, type TestDatabase } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'
+import { createTestDatabase, engineUrl, type TestDatabase } from '../rig/engines/database.ts'
 import { makeEnvironment } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 

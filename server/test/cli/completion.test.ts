@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import { EXECUTABLE, runCommand } from '../rig/command.ts'
+import { EXECUTABLE, runCommand } from '../rig/process/command.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-completion-'))
 const scriptOf = (shell: string) => join(folder, shell)

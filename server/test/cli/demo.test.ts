@@ -1,8 +1,8 @@
 /** `latchkey demo`: a device and its user, in a newcomer's terminal, with every exchange explained. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { runCommand, startCommand } from '../rig/command.ts'
-import { engineUrl } from '../rig/database.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 import { makeEnvironment } from '../rig/make.ts'
+import { runCommand, startCommand } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService

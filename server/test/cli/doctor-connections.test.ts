@@ -1,7 +1,7 @@
 /** `latchkey doctor` warns of engines on another machine that are reached in the clear or let everybody in. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { examinePostgresUrl, examineRedisUrl } from '../../src/cli/doctor/connections.ts'
-import { type SetUp, startSetUp } from '../rig/doctor.ts'
+import { type SetUp, startSetUp } from '../rig/process/doctor.ts'
 
 let setUp: SetUp
 beforeAll(async () => {

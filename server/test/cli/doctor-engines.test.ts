@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { createRedis } from '../../../tools/engine-processes.ts'
 import { freePort } from '../../../tools/free-port.ts'
 import { monthAgo } from '../rig/audit.ts'
-import { makeHome } from '../rig/command.ts'
-import { createTestDatabase } from '../rig/database.ts'
-import { NOBODY, type SetUp, startSetUp } from '../rig/doctor.ts'
+import { createTestDatabase } from '../rig/engines/database.ts'
+import { makeHome } from '../rig/process/command.ts'
+import { NOBODY, type SetUp, startSetUp } from '../rig/process/doctor.ts'
 import type { TestService } from '../rig/service.ts'
 
 let setUp: SetUp

@@ -5,11 +5,11 @@ import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../tools/free-port.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
-import { runCommand } from '../rig/command.ts'
-import { NOBODY, type SetUp, startSetUp } from '../rig/doctor.ts'
 import { TEST_KEYS } from '../rig/make.ts'
+import { openWay } from '../rig/network/way.ts'
+import { runCommand } from '../rig/process/command.ts'
+import { NOBODY, type SetUp, startSetUp } from '../rig/process/doctor.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { openWay } from '../rig/way.ts'
 
 let setUp: SetUp
 let service: TestService

@@ -1,9 +1,9 @@
 /** `latchkey key`: what an operator types when a signing key is to go, its words, its JSON and its exit status. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey } from '../../src/secrets/keyset.ts'
-import { runCommand } from '../rig/command.ts'
+import { makeAuthenticator } from '../rig/factors/second-factor.ts'
 import { makeEnvironment } from '../rig/make.ts'
-import { makeAuthenticator } from '../rig/second-factor.ts'
+import { runCommand } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const [KEY_1, KEY_2] = [createKey(1), createKey(2)]

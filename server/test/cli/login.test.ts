@@ -2,8 +2,15 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { type Command, type CommandOptions, type Home, makeHome, runCommand, startCommand } from '../rig/command.ts'
 import { type MadeApplication, makeApplication } from '../rig/make.ts'
+import {
+  type Command,
+  type CommandOptions,
+  type Home,
+  makeHome,
+  runCommand,
+  startCommand,
+} from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService

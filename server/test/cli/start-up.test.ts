@@ -2,9 +2,9 @@
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { expect, it } from 'vitest'
-import { EXECUTABLE } from '../rig/command.ts'
+import { EXECUTABLE } from '../rig/process/command.ts'
 
-const PRELOAD = new URL('../rig/tell-imports.ts', import.meta.url).href
+const PRELOAD = new URL('../rig/process/tell-imports.ts', import.meta.url).href
 
 const importedBy = (...args: string[]) => {
   const { stdout } = spawnSync(process.execPath, ['--import', PRELOAD, EXECUTABLE, ...args], {

@@ -3,10 +3,10 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { removeGrant } from '../../src/flows/grants/connected-applications.ts'
-import { type Ended, type Home, makeHome, runCommand, startCommand } from '../rig/command.ts'
 import { type MadeApplication, makeApplication } from '../rig/make.ts'
+import { openWay, type Way } from '../rig/network/way.ts'
+import { type Ended, type Home, makeHome, runCommand, startCommand } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { openWay, type Way } from '../rig/way.ts'
 
 let service: TestService
 let program: MadeApplication

@@ -3,9 +3,9 @@
  * way the parameters are passed, with and without the version.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { engineUrl } from '../rig/database.ts'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import { describeDialect, dialects, type Spoken, speak } from '../rig/dialects.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService

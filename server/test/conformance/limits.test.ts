@@ -7,15 +7,15 @@ import { readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { changeRule } from '../../src/flows/reviews/rule.ts'
 import { verifyCredential } from '../../src/secrets/credentials.ts'
 import { pollWithin } from '../rig/device.ts'
-import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow } from '../rig/fleet.ts'
-import { gates } from '../rig/gates.ts'
+import { gates } from '../rig/engines/gates.ts'
 import { makeApplication } from '../rig/make.ts'
+import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow } from '../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const LIFETIME = 300
 const HOUR = 3_600_000
 
-/** The lowest thresholds that operators can set: attacks/suspension.test.ts has the usual ones, with as many devices. */
+/** The lowest thresholds that operators can set: attacks/reviews/suspension.test.ts has the usual ones, with as many devices. */
 const FEW = { ...defaultThresholds, accounts: 5, networks: 2, windows: 2, earlyPolls: 5, warningHours: 1 }
 
 describe.each(gates)('with $name', ({ environment }) => {

@@ -1,7 +1,7 @@
 /** docs/interface.md, "Pacing", for an application that a review told to poll slower, with the gate in process. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { MAX_INTERVAL_SECONDS } from '../../src/core/reviews/review.ts'
-import { Deciding } from '../rig/deciding.ts'
+import { Deciding } from '../rig/scenes/deciding.ts'
 
 let world: Deciding
 beforeAll(async () => {

@@ -5,7 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type Device, pollWithin, type WireAnswer, type WireVariant } from '../rig/device.ts'
-import { gates } from '../rig/gates.ts'
+import { gates } from '../rig/engines/gates.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { digestOf } from '../rig/witness.ts'
 

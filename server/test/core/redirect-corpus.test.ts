@@ -1,7 +1,7 @@
 /** The corpus of hostile redirect URIs is complete, and none of them can be registered. */
 import { describe, expect, test } from 'vitest'
 import { redirectProblem } from '../../src/core/dialog/redirect-uri.ts'
-import { hostileRegistrations, redirectCorpus, registered, schemeSpellings } from '../attacks/redirect-corpus.ts'
+import { hostileRegistrations, redirectCorpus, registered, schemeSpellings } from '../attacks/dialog/redirect-corpus.ts'
 
 describe('DG-01 the corpus of redirect addresses', () => {
   test('has at least 400 lines, no two alike', () => {

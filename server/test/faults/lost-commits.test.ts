@@ -8,10 +8,10 @@ import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { askVerify } from '../races/issued-grants.ts'
 import { Device } from '../rig/device.ts'
-import { gates } from '../rig/gates.ts'
-import { type LosingPostgres, startLosingPostgres, WAYS } from '../rig/losing-postgres.ts'
+import { gates } from '../rig/engines/gates.ts'
+import { type LosingPostgres, startLosingPostgres, WAYS } from '../rig/engines/losing-postgres.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 const settings = { POLL_INTERVAL: '1' }
 

@@ -7,11 +7,11 @@ import type { Context } from '../../src/flows/context.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { Device } from '../rig/device.ts'
-import { gates } from '../rig/gates.ts'
+import { gates } from '../rig/engines/gates.ts'
+import { type OwnPostgres, startOwnPostgres } from '../rig/engines/own-postgres.ts'
+import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { type OwnPostgres, startOwnPostgres } from '../rig/own-postgres.ts'
-import { useOwnTimeouts } from '../rig/patience.ts'
-import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 useOwnTimeouts()
 

@@ -11,9 +11,9 @@ import { createRedis } from '../../../tools/engine-processes.ts'
 import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { closeContext, createContext } from '../../src/app.ts'
+import { startOwnPostgres } from '../rig/engines/own-postgres.ts'
 import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { startOwnPostgres } from '../rig/own-postgres.ts'
-import { startServerProcess } from '../rig/server-process.ts'
+import { startServerProcess } from '../rig/process/server-process.ts'
 import { type Load, startLoad } from './load.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-faults-'))

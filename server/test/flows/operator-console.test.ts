@@ -8,7 +8,7 @@ import { listScopes } from '../../src/store/applications/scopes.ts'
 import { findEveryApplication, listEveryAccount } from '../../src/store/operator/accounts.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
-import { settle } from '../rig/own-applications.ts'
+import { settle } from '../rig/scenes/own-applications.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService

@@ -6,8 +6,8 @@ import type { Context } from '../../src/flows/context.ts'
 import { sendDueMails } from '../../src/flows/send-mails.ts'
 import { requestRecovery } from '../../src/flows/sign-in/links.ts'
 import { findAccountSession } from '../../src/store/sign-in/sessions.ts'
-import { type Mailbox, startMailbox } from '../rig/mailbox.ts'
 import { makeConfig, makeUser } from '../rig/make.ts'
+import { type Mailbox, startMailbox } from '../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let mailbox: Mailbox

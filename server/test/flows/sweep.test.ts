@@ -4,7 +4,7 @@ import { confirmExchangeSent, exchangeCode } from '../../src/flows/dialog/exchan
 import { sweep } from '../../src/flows/sweep.ts'
 import type { Queryable } from '../../src/store/postgres/postgres.ts'
 import { forgetAttempts } from '../../src/store/sign-in/attempts.ts'
-import { createScene } from '../rig/scene.ts'
+import { createScene } from '../rig/scenes/scene.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { eventKinds } from '../rig/witness.ts'
 

@@ -1,7 +1,7 @@
 /** A service of forty applications after thirty days: which of them the rule puts under review. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { listReviews, readReviewedApplication } from '../../src/flows/reviews/list.ts'
-import { type BusyService, startBusyService } from '../rig/busy-service.ts'
+import { type BusyService, startBusyService } from '../rig/process/busy-service.ts'
 
 let busy: BusyService
 beforeAll(async () => {

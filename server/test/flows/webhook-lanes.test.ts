@@ -4,7 +4,7 @@ import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { createWebhookSender, type WebhookSender } from '../../src/flows/webhooks/send.ts'
 import { recordEvent } from '../../src/store/audit/events.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
-import { type Receiver, startReceiver } from '../rig/receiver.ts'
+import { type Receiver, startReceiver } from '../rig/network/receiver.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { deliveriesOf, makeEndpoint } from '../rig/webhooks.ts'
 

@@ -7,7 +7,7 @@ import { type Gate, paceFor } from '../../src/gate/gate.ts'
 import { createLocalGate } from '../../src/gate/local-gate.ts'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
 import { openRedis } from '../../src/gate/redis-link.ts'
-import { engineUrl } from '../rig/database.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 
 const PACE_MS = 1_000
 

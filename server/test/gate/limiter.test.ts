@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createCodeBudget } from '../../src/gate/code-budget.ts'
 import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
-import { engineUrl } from '../rig/database.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 
 /** Code requests, in bursts of a hundred. */

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { STRANGER_WINDOW_MS } from '../../src/core/sign-in/stranger.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { createSignInFailures, type SignInFailures } from '../../src/gate/sign-in-failures.ts'
-import { engineUrl } from '../rig/database.ts'
+import { engineUrl } from '../rig/engines/database.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 
 const LIMITS = { addressesPerNetwork: 3, service: 1_000 }

@@ -1,7 +1,7 @@
 /** AD-09 in the operators' console: pending changes of operators are shown with who may confirm them, and confirmed once. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type MadeUser, makeAccount } from '../rig/make.ts'
-import { Operators } from '../rig/operators.ts'
+import { Operators } from '../rig/scenes/operators.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signedFor, signInAs } from '../rig/signed-in.ts'
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { makeUser } from '../rig/make.ts'
-import { makeOwn } from '../rig/publisher.ts'
+import { makeOwn } from '../rig/scenes/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'

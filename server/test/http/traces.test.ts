@@ -1,9 +1,9 @@
 /** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations.md, "Traces". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { type CollectedSpan, type Collector, startCollector } from '../rig/collector.ts'
-import { engineUrl } from '../rig/database.ts'
 import { Device, post } from '../rig/device.ts'
-import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { engineUrl } from '../rig/engines/database.ts'
+import { type CollectedSpan, type Collector, startCollector } from '../rig/network/collector.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
@@ -165,7 +165,7 @@ describe('metrics for a collector', () => {
 })
 
 describe('the SDK', () => {
-  const preload = new URL('../rig/tell-imports.ts', import.meta.url)
+  const preload = new URL('../rig/process/tell-imports.ts', import.meta.url)
   const importedBy = async (environment: Record<string, string>) => {
     const started = await startServerProcess({ DATABASE_URL: service.database.url, ...environment }, { preload })
     await post(started.address, '/health/ready', { method: 'GET' })

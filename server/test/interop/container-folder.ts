@@ -4,7 +4,7 @@
  */
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { basename, dirname, join, relative } from 'node:path'
-import { type Copy, copiesOf, isInContext, named, readDockerfile, type Stage } from '../rig/dockerfile.ts'
+import { type Copy, copiesOf, isInContext, named, readDockerfile, type Stage } from '../rig/process/dockerfile.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const MADE_IN_STAGES: Readonly<Record<string, (path: string, target: string) => void>> = {

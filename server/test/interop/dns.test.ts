@@ -3,7 +3,7 @@ import { createSocket, type Socket } from 'node:dgram'
 import type { AddressInfo } from 'node:net'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createDns } from '../../src/dns.ts'
-import { type DnsServer, startDnsServer } from '../rig/dns-server.ts'
+import { type DnsServer, startDnsServer } from '../rig/network/dns-server.ts'
 
 const LONG = 'latchkey-publisher='.padEnd(700, 'x')
 const MANY = Array.from({ length: 120 }, (_, index) => `${index}-`.padEnd(250, 'y'))

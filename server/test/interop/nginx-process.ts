@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { onFreePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import { spawnTied } from '../rig/tied-process.ts'
+import { spawnTied } from '../rig/process/tied-process.ts'
 import { accepting } from './accepting.ts'
 
 const NGINX = '/usr/sbin/nginx'

@@ -2,7 +2,7 @@
 import { type Agent, request } from 'node:https'
 import { type ConnectionOptions, connect } from 'node:tls'
 import type { WireAnswer } from '../rig/device.ts'
-import type { Certificate } from '../rig/receiver.ts'
+import type { Certificate } from '../rig/network/receiver.ts'
 
 /** All of 127.0.0.0/8 is this machine, so a client can have another address than the proxy. */
 export const CLIENT = '127.0.0.7'

@@ -10,8 +10,8 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import type { Certificate } from '../rig/receiver.ts'
-import { spawnTied } from '../rig/tied-process.ts'
+import type { Certificate } from '../rig/network/receiver.ts'
+import { spawnTied } from '../rig/process/tied-process.ts'
 import { accepting } from './accepting.ts'
 
 const DEPLOY = new URL('../../../deploy/', import.meta.url)

@@ -3,7 +3,7 @@
  * proxy that sees it replaces the address, so that the address reaches the service only with a request that the proxy did not see.
  */
 import { connect } from 'node:tls'
-import type { Certificate } from '../rig/receiver.ts'
+import type { Certificate } from '../rig/network/receiver.ts'
 
 /** Of no machine (RFC 5737), another for each way. */
 export const madeUp = (way: number): string => `203.0.113.${way + 1}`

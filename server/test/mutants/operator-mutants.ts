@@ -1,7 +1,7 @@
 /** Every rule by which two operators are two people, left out. */
 import type { Mutant } from './mutant.ts'
 
-const TESTS = ['server/test/attacks/one-person-two-operators.test.ts']
+const TESTS = ['server/test/attacks/operator/one-person-two-operators.test.ts']
 
 type Left = readonly [id: string, file: string, text: string, replacement: string, allows: string]
 

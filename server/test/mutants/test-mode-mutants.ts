@@ -1,7 +1,7 @@
-/** Every rule by which test mode leaves nothing behind, left out: attacks/test-mode.test.ts has a test for each. */
+/** Every rule by which test mode leaves nothing behind, left out: attacks/applications/test-mode.test.ts has a test for each. */
 import type { Mutant } from './mutant.ts'
 
-const TESTS = ['server/test/attacks/test-mode.test.ts']
+const TESTS = ['server/test/attacks/applications/test-mode.test.ts']
 
 type Left = readonly [id: string, file: string, text: string, replacement: string, allows: string]
 

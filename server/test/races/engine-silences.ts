@@ -7,7 +7,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
-import type { ServerProcess } from '../rig/server-process.ts'
+import type { ServerProcess } from '../rig/process/server-process.ts'
 
 /** Waits until the logs so far have been read. */
 const LOG_IS_READ_MS = 200

@@ -2,9 +2,9 @@
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
-import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { makeConfig } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/server-process.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 const PROCESSES = 3
 

@@ -1,8 +1,8 @@
 /** Shared by all races: devices, users and their concurrency. */
 import type { Context } from '../../src/flows/context.ts'
 import { Unavailable } from '../../src/store/postgres/postgres.ts'
-import type { TestDatabase } from '../rig/database.ts'
 import { Device, type WireVariant } from '../rig/device.ts'
+import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 import type { EngineSilences } from './engine-silences.ts'
 

@@ -1,8 +1,8 @@
 /** One refresh token presented many times at once, then reused later. docs/interface.md, "Refresh". */
 import type { Context } from '../../src/flows/context.ts'
 import { tokenSetOf } from '../../src/flows/grants/issue.ts'
-import type { TestDatabase } from '../rig/database.ts'
 import { post, type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
+import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication } from '../rig/make.ts'
 import { askVerify, type IssuedGrant } from './issued-grants.ts'
 

@@ -9,7 +9,7 @@ import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId } from '../../src/secrets/random.ts'
 import { type AuditEvent, recordEvent } from '../../src/store/audit/events.ts'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
-import type { TestDatabase } from './database.ts'
+import type { TestDatabase } from './engines/database.ts'
 
 export type Log = {
   readonly db: Postgres

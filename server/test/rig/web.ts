@@ -3,7 +3,7 @@
  * HTML of pages. Tests in real Chromium are in server/test/browser/; this one is for the many small cases.
  */
 import { post, type WireAnswer } from './device.ts'
-import { secondFactorOf } from './second-factor-codes.ts'
+import { secondFactorOf } from './factors/second-factor-codes.ts'
 
 export type Page = WireAnswer & { readonly location: string | null }
 

@@ -5,7 +5,7 @@ import { addEndpoint, readWebhookSecret } from '../../src/flows/webhooks/manage.
 import { createWebhookSender } from '../../src/flows/webhooks/send.ts'
 import { createOutbound } from '../../src/outbound.ts'
 import type { MadeApplication, MadeUser } from './make.ts'
-import type { Received } from './receiver.ts'
+import type { Received } from './network/receiver.ts'
 import type { TestService } from './service.ts'
 
 export type MadeEndpoint = { readonly id: string; readonly applicationId: string; secret(): Promise<string> }

@@ -1,7 +1,7 @@
 /** Honest users who sign in while others stuff: each once, by a known browser, a passkey or a new browser. */
 import { randomInt } from 'node:crypto'
 import { BROWSER } from '../../src/http/web/cookies.ts'
-import type { Mailbox } from '../rig/mailbox.ts'
+import type { Mailbox } from '../rig/network/mailbox.ts'
 import { unescapeHtml, Web } from '../rig/web.ts'
 import { type Honest, PASSWORD } from './stuffing-ground.ts'
 

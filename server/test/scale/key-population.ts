@@ -5,7 +5,7 @@ import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../../src/sec
 import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
 import { signSession } from '../../src/secrets/web-texts.ts'
-import type { TestDatabase } from '../rig/database.ts'
+import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication } from '../rig/make.ts'
 
 export type Sizes = { readonly applications: number; readonly grants: number; readonly authenticators: number }

@@ -9,7 +9,7 @@ import { createDeviceCodeId } from '../../src/secrets/random.ts'
 import { computeUserCode, digestUserCode } from '../../src/secrets/user-code.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/codes.ts'
 import { readClock } from '../../src/store/device/partitions.ts'
-import type { TestDatabase } from '../rig/database.ts'
+import type { TestDatabase } from '../rig/engines/database.ts'
 
 /** The length that the service chooses with a million live codes: docs/interface.md, "The user code". */
 const RANDOM_DIGITS = 12

@@ -5,7 +5,7 @@ import { createChallenge, creationOptions, verifyRegistration } from '../../src/
 import { digestPassword } from '../../src/secrets/password.ts'
 import { signBrowser } from '../../src/secrets/web-texts.ts'
 import { insertPasskey } from '../../src/store/sign-in/methods.ts'
-import { createSoftPasskey, type SoftPasskey } from '../rig/soft-passkey.ts'
+import { createSoftPasskey, type SoftPasskey } from '../rig/factors/soft-passkey.ts'
 
 export const PASSWORD = 'the same words everywhere'
 

@@ -25,9 +25,9 @@ import { sealBatch } from '../../src/flows/audit/seal.ts'
 import { recordEvent } from '../../src/store/audit/events.ts'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
 import { monthAgo } from '../rig/audit.ts'
-import { createTestDatabase } from '../rig/database.ts'
+import { createTestDatabase } from '../rig/engines/database.ts'
 import { makeConfig, makeEnvironment } from '../rig/make.ts'
-import { startServerProcess } from '../rig/server-process.ts'
+import { startServerProcess } from '../rig/process/server-process.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 

@@ -21,10 +21,10 @@
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
-import { createTestDatabase, engineUrl } from '../rig/database.ts'
 import { Device } from '../rig/device.ts'
+import { createTestDatabase, engineUrl } from '../rig/engines/database.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeConfig } from '../rig/make.ts'
-import { startServerProcess } from '../rig/server-process.ts'
+import { startServerProcess } from '../rig/process/server-process.ts'
 import { type Measured, type Stream, startOpenLoad } from './open-load.ts'
 
 const CODE_SECONDS = 0.1

@@ -14,7 +14,7 @@ import {
   verifyChallenge,
   verifyRegistration,
 } from '../../src/secrets/passkey.ts'
-import { type Cbor, cbor, createSoftPasskey, type SoftPasskey } from '../rig/soft-passkey.ts'
+import { type Cbor, cbor, createSoftPasskey, type SoftPasskey } from '../rig/factors/soft-passkey.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset

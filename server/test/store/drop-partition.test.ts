@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
 import { readDeviceCodeStatuses } from '../../src/store/device/codes.ts'
 import { openPostgres, type Postgres, type Queryable, Unavailable } from '../../src/store/postgres/postgres.ts'
-import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { makeConfig } from '../rig/make.ts'
 
 let database: TestDatabase

@@ -5,7 +5,7 @@ import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { revokeGrants } from '../../src/store/grants/grants.ts'
 import { lockByName } from '../../src/store/postgres/advisory-locks.ts'
 import { openPostgres, type Transaction } from '../../src/store/postgres/postgres.ts'
-import { BEHIND, LOCK_ORDER, locksOf, takeProblems } from '../rig/lock-order.ts'
+import { BEHIND, LOCK_ORDER, locksOf, takeProblems } from '../rig/engines/lock-order.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const page = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')

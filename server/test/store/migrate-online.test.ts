@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import pg from 'pg'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { migrate } from '../../src/store/postgres/migrate.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../rig/database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../rig/engines/database.ts'
 
 const FOLDER = new URL('./online-migrations/', import.meta.url)
 const [TABLE, INDEX] = ['0001_visits.sql', '0002_visits_by_page.sql']

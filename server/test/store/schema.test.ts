@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { dumpSchema, SCHEMA_FILE } from '../../../tools/schema.ts'
-import { createTestDatabase, type TestDatabase } from '../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 
 let database: TestDatabase
 beforeAll(async () => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { deviceFlowPolicy, isApplicationName, isPublisherName } from '../../../src/core/applications/application.ts'
 import { resolveConsent, resolveRequested } from '../../../src/core/grants/scope.ts'
-import { hostileNames } from '../../rig/hostile-names.ts'
+import { hostileNames } from '../../rig/corpora/hostile-names.ts'
 
 describe('the name of an application', () => {
   test('UC-20: there are two hundred hostile ones to try', () => {

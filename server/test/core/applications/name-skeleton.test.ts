@@ -2,7 +2,7 @@
 import { describe, expect, test } from 'vitest'
 import { isApplicationName } from '../../../src/core/applications/application.ts'
 import { looksLike, nameSkeleton } from '../../../src/core/applications/name-skeleton.ts'
-import { honestNeighbours, lookAlikes } from '../../attacks/look-alikes.ts'
+import { honestNeighbours, lookAlikes } from '../../attacks/applications/look-alikes.ts'
 
 const NAME = 'Acme Television'
 

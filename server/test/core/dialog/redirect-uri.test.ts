@@ -8,7 +8,7 @@ import {
   redirectProblem,
   withAnswer,
 } from '../../../src/core/dialog/redirect-uri.ts'
-import { redirectCorpus, registered } from '../../attacks/redirect-corpus.ts'
+import { redirectCorpus, registered } from '../../attacks/dialog/redirect-corpus.ts'
 
 /** Redirect URIs of valid parts. */
 const label = fc.stringMatching(/^[a-z](?:[a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--'))

@@ -4,7 +4,7 @@ import { saveBranding } from '../../../src/flows/accounts/branding.ts'
 import { invitePerson } from '../../../src/flows/accounts/people.ts'
 import { createAccount } from '../../../src/flows/accounts/register.ts'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
-import { type Mailbox, startMailbox } from '../../rig/mailbox.ts'
+import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const SENTENCE = 'URGENT: your bank account is locked, unlock at https://evil.example/unlock now'

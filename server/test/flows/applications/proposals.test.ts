@@ -7,7 +7,7 @@ import { changeSettings, registerApplication } from '../../../src/flows/applicat
 import { acceptProposal, declineProposal, withdrawProposal } from '../../../src/flows/applications/proposals.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
 import { listProposals, readProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
-import { drawLogo } from '../../rig/logo.ts'
+import { drawLogo } from '../../rig/corpora/logo.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 

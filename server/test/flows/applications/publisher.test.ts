@@ -5,8 +5,8 @@ import { registerApplication } from '../../../src/flows/applications/own.ts'
 import { provePublisher, recordFor, removePublisher } from '../../../src/flows/applications/publisher.ts'
 import { recheckPublisher } from '../../../src/flows/applications/recheck-publisher.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { type DnsServer, startDnsServer } from '../../rig/dns-server.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
+import { type DnsServer, startDnsServer } from '../../rig/network/dns-server.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const MINUTE = 60_000

@@ -3,8 +3,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createUsageCounters } from '../../../src/flows/applications/usage-counters.ts'
 import { listRequests, type NotedRequest, readCounts } from '../../../src/store/applications/activity.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
+import { useOwnTimeouts } from '../../rig/engines/patience.ts'
 import { makeApplication } from '../../rig/make.ts'
-import { useOwnTimeouts } from '../../rig/patience.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 useOwnTimeouts()

@@ -7,9 +7,9 @@ import { archiveAudit } from '../../../src/flows/audit/archive.ts'
 import { verifyArchive } from '../../../src/flows/audit/archive-file.ts'
 import { listAuditPartitions } from '../../../src/store/audit/partitions.ts'
 import { openSession, type Queryable } from '../../../src/store/postgres/postgres.ts'
-import { type ArchivedLog, makeKeys, OLDER, OLDEST, openThreeMonths, THIS } from '../../rig/archived-log.ts'
 import { monthAgo, openLog, recordAt } from '../../rig/audit.ts'
-import { createTestDatabase } from '../../rig/database.ts'
+import { createTestDatabase } from '../../rig/engines/database.ts'
+import { type ArchivedLog, makeKeys, OLDER, OLDEST, openThreeMonths, THIS } from '../../rig/scenes/archived-log.ts'
 
 const keys = makeKeys()
 let { database, log, session, folder, newFile, archive, monthsThere } = {} as ArchivedLog

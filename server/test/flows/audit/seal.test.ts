@@ -9,9 +9,9 @@ import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset
 import { type AuditSeal, insertSeals, readSealable } from '../../../src/store/audit/seals.ts'
 import { openPostgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { type Log, makeEvents, openLog } from '../../rig/audit.ts'
-import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
 import { TEST_KEYS } from '../../rig/make.ts'
-import { startServerProcess } from '../../rig/server-process.ts'
+import { startServerProcess } from '../../rig/process/server-process.ts'
 
 function keysOf(text: string): Keyset {
   const keyset = parseKeyset(text)

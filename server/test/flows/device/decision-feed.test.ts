@@ -4,8 +4,8 @@ import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { createDecisionFeed, type DecisionFeed } from '../../../src/flows/device/decision-feed.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { openPostgres, type Queryable } from '../../../src/store/postgres/postgres.ts'
+import { startOwnPostgres } from '../../rig/engines/own-postgres.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
-import { startOwnPostgres } from '../../rig/own-postgres.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 let service: TestService

@@ -1,6 +1,6 @@
 /** docs/interface.md, "Limits": what a code request costs its application. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { refuseWrites } from '../../rig/refused-writes.ts'
+import { refuseWrites } from '../../rig/engines/refused-writes.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 /** At 60 a minute, an application may send a few at once, but not fifty. */

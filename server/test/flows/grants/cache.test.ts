@@ -13,10 +13,10 @@ import { makeAccessKey } from '../../../src/secrets/credentials.ts'
 import { createGrantId, createGrantSecret } from '../../../src/secrets/random.ts'
 import { insertGrant, lockGrant, saveRotation } from '../../../src/store/grants/grants.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
+import { statementsOf } from '../../rig/engines/statements.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { makeGrant } from '../../rig/records.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
-import { statementsOf } from '../../rig/statements.ts'
 
 const BOTH = ['orders:read', 'orders:write']
 const REVOKE = "update grants set revoked_at = now(), revocation_reason = 'user_reset' where id = $1"

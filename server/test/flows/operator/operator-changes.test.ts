@@ -14,7 +14,7 @@ import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-u
 import { confirmOperatorChange, rejectOperatorChange } from '../../../src/flows/operator/decide-change.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
 import { type MadeUser, makeAccount } from '../../rig/make.ts'
-import { Operators } from '../../rig/operators.ts'
+import { Operators } from '../../rig/scenes/operators.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const DAY = 24 * 3_600_000

@@ -3,7 +3,7 @@ import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLoad, type Load } from '../../../src/flows/overload/load.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
-import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
 
 let database: TestDatabase
 let db: Postgres

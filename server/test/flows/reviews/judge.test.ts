@@ -11,6 +11,8 @@ import { changeRule } from '../../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
 import { readRule } from '../../../src/store/reviews/rules.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/network/mailbox.ts'
 import {
   advance,
   connectAsRows,
@@ -19,9 +21,7 @@ import {
   misbehave,
   nextWindow,
   type Stranger,
-} from '../../rig/fleet.ts'
-import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/mailbox.ts'
-import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+} from '../../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const HOUR = 3_600_000

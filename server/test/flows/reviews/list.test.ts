@@ -4,9 +4,9 @@ import { changeSettings } from '../../../src/flows/applications/own.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
-import { Deciding } from '../../rig/deciding.ts'
-import { connectAsRows, judgeNow, type Stranger } from '../../rig/fleet.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
+import { Deciding } from '../../rig/scenes/deciding.ts'
+import { connectAsRows, judgeNow, type Stranger } from '../../rig/scenes/fleet.ts'
 
 const HOUR = 3_600_000
 

@@ -4,9 +4,9 @@ import { restoreApplication } from '../../../src/flows/applications/manage.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
 import { remindOperators } from '../../../src/flows/reviews/remind-operators.ts'
-import { advance, judgeNow, makeStrangers, misbehave, type Stranger } from '../../rig/fleet.ts'
-import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/mailbox.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/network/mailbox.ts'
+import { advance, judgeNow, makeStrangers, misbehave, type Stranger } from '../../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const HOUR = 3_600_000

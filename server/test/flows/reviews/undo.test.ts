@@ -12,11 +12,11 @@ import { sweep } from '../../../src/flows/sweep.ts'
 import { lockUserForChange } from '../../../src/store/accounts/users.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
 import { grantEvents, house } from '../../rig/credentials.ts'
-import { Deciding } from '../../rig/deciding.ts'
 import { post } from '../../rig/device.ts'
 import { refresh } from '../../rig/dialog.ts'
-import { advance } from '../../rig/fleet.ts'
 import { makeUser } from '../../rig/make.ts'
+import { Deciding } from '../../rig/scenes/deciding.ts'
+import { advance } from '../../rig/scenes/fleet.ts'
 import { switchTestModeOff, switchTestModeOn } from '../../rig/test-mode.ts'
 
 const HOUR = 3_600_000

@@ -4,7 +4,7 @@ import { sendPersonLink, setPersonRoles } from '../../../src/flows/accounts/peop
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { createSetupLink } from '../../../src/flows/accounts/set-up.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
-import { addAuthenticatorHere, addPasskeyHere, recoveryCodesOn } from '../../rig/add-factor.ts'
+import { addAuthenticatorHere, addPasskeyHere, recoveryCodesOn } from '../../rig/factors/add-factor.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'

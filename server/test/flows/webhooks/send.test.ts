@@ -9,7 +9,7 @@ import { recordEvent } from '../../../src/store/audit/events.ts'
 import { Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { takeDueDelivery } from '../../../src/store/webhooks/deliveries.ts'
 import { makeConfig } from '../../rig/make.ts'
-import { type Receiver, startReceiver } from '../../rig/receiver.ts'
+import { type Receiver, startReceiver } from '../../rig/network/receiver.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { deliveriesOf, impatient, type MadeEndpoint, makeEndpoint, sendOnce, verified } from '../../rig/webhooks.ts'
 

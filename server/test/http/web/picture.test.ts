@@ -4,7 +4,7 @@ import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { rewritePng } from '../../../src/http/web/picture.ts'
-import { chunk, makePng, noPictures, rawOf } from '../../rig/pictures.ts'
+import { chunk, makePng, noPictures, rawOf } from '../../rig/corpora/pictures.ts'
 
 /** Decoded by an independent library. */
 function chunksOf(png: Buffer): { type: string; data: Buffer }[] {

@@ -10,7 +10,7 @@ import { readSealable } from '../../../src/store/audit/seals.ts'
 import { readAnnouncedDecisions } from '../../../src/store/device/decision-feed.ts'
 import { openPostgres, type Postgres, type Queryable } from '../../../src/store/postgres/postgres.ts'
 import { monthAgo, openLog } from '../../rig/audit.ts'
-import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
 import { makeConfig } from '../../rig/make.ts'
 
 const HOUR = 60 * 60 * 1000

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { migrate, pendingMigrations } from '../../../src/store/postgres/migrate.ts'
 import { splitStatements } from '../../../src/store/postgres/sql-statements.ts'
-import { createEmptyDatabase, type EmptyDatabase } from '../../rig/database.ts'
+import { createEmptyDatabase, type EmptyDatabase } from '../../rig/engines/database.ts'
 
 let database: EmptyDatabase
 beforeAll(async () => {

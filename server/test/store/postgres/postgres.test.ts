@@ -2,8 +2,8 @@
 import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres, type Transaction, Unavailable } from '../../../src/store/postgres/postgres.ts'
-import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
-import { useOwnTimeouts } from '../../rig/patience.ts'
+import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
+import { useOwnTimeouts } from '../../rig/engines/patience.ts'
 
 useOwnTimeouts()
 

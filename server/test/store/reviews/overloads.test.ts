@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../../src/store/postgres/postgres.ts'
 import { addShed, forgetOverloads, readOverloads } from '../../../src/store/reviews/overloads.ts'
-import { createTestDatabase, type TestDatabase } from '../../rig/database.ts'
+import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
 
 const MINUTE = 60_000
 

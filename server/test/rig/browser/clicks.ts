@@ -1,0 +1,85 @@
+/** Actions of a user on the pages, in any language: by the names of fields and buttons, which are not translated. */
+import type { Page } from 'playwright-core'
+import { secondFactorOf } from '../factors/second-factor-codes.ts'
+import type { MadeUser } from '../make.ts'
+import { PASSWORD } from '../scenes/northwind.ts'
+
+/** Clicks a link or a button and waits for the navigation. */
+export async function press(page: Page, selector: string): Promise<void> {
+  await Promise.all([page.waitForEvent('load'), page.locator(selector).click()])
+}
+
+/** Submit button of the form with this action. */
+export function submit(page: Page, action: string): Promise<void> {
+  return press(page, `form[action="${action}"] button[type=submit]`)
+}
+
+/** Opens a page, fills in its form with this action, by the ids of the fields, and submits it. */
+export async function send(
+  page: Page,
+  path: string,
+  action: string,
+  values: Readonly<Record<string, string>>,
+): Promise<void> {
+  await page.goto(path)
+  for (const [id, value] of Object.entries(values)) await page.fill(`form[action="${action}"] #${id}`, value)
+  await submit(page, action)
+}
+
+/** At the window's own account, unless another one is given. */
+export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at = ''): Promise<void> {
+  await page.goto(`${at}/sign-in`)
+  await page.fill('#email', user.email)
+  await page.fill('#password', password)
+  await submit(page, '/sign-in')
+  await proveSecondFactor(page, user)
+}
+
+/** Completes the sign-in of a user whom the rig has given an authenticator. */
+export async function proveSecondFactor(page: Page, user: Pick<MadeUser, 'email'>): Promise<void> {
+  const code = page.url().includes('/sign-in/code') ? await secondFactorOf(user.email) : null
+  if (code === null) return
+  await page.fill('#code', code)
+  await submit(page, '/sign-in/code')
+}
+
+/** Ends on the consent page, unless the code is refused. */
+export async function enterCode(page: Page, code: string): Promise<void> {
+  await page.goto('/connect/code')
+  await page.fill('#app-code', code)
+  await submit(page, '/connect/code')
+}
+
+export function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'): Promise<void> {
+  return press(page, `button[name=decision][value=${decision}]`)
+}
+
+export function chooseLanguage(page: Page, language: string): Promise<void> {
+  return press(page, `button[name=language][value=${language}]`)
+}
+
+export type Registration = {
+  readonly name: string
+  readonly kind?: 'device' | 'web' | 'page'
+  /** By the scope's name. */
+  readonly uses?: Readonly<Record<string, 'no' | 'may' | 'default' | 'required'>>
+  /** One per line. */
+  readonly redirects?: string
+}
+
+/** The button that continues, not the one that goes back. */
+const ONWARDS = 'form[action="/developer/new"] button.button'
+
+/** Fills in step by step, up to the first step without a value or with a problem. */
+export async function registerApplication(page: Page, { name, kind, uses, redirects }: Registration): Promise<void> {
+  await page.goto('/developer/new')
+  await page.fill('#name', name)
+  if (kind) await page.check(`#kind-${kind}`)
+  await press(page, ONWARDS)
+  if (!uses || (await page.locator('select').count()) === 0) return
+  for (const [scope, use] of Object.entries(uses)) await page.selectOption(`select[name="use.${scope}"]`, use)
+  await press(page, ONWARDS)
+  if (redirects === undefined || (await page.locator('#redirects').count()) === 0) return
+  await page.fill('#redirects', redirects)
+  await press(page, ONWARDS)
+}

@@ -1,0 +1,152 @@
+/** A PostgreSQL that loses commits in the three ways in which operators lose them, each behind one address. */
+import { execFile } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { createPostgres, type PostgresProcess, postgresCommand } from '../../../../tools/engine-processes.ts'
+import { freePort } from '../../../../tools/free-port.ts'
+import { migrate } from '../../../src/store/postgres/migrate.ts'
+import { startSwitchingProxy } from '../network/switching-proxy.ts'
+
+export type Way = 'a promoted standby' | 'a restored copy of the disk' | 'a restored dump'
+
+export const WAYS: readonly Way[] = ['a promoted standby', 'a restored copy of the disk', 'a restored dump']
+
+export type LosingPostgres = {
+  readonly url: string
+  /** Everything that is committed after this will be lost. */
+  keep(): Promise<void>
+  /**
+   * Goes back to what was kept. When it returns, more transactions and changes were made than before: by its numbers alone,
+   * PostgreSQL did not go back.
+   */
+  lose(): Promise<void>
+  remove(): Promise<void>
+}
+
+export async function startLosingPostgres(way: Way): Promise<LosingPostgres> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-losing-'))
+  const open = (path: string) => {
+    mkdirSync(path, { recursive: true })
+    // PostgreSQL runs as a user of its own and has to write there.
+    chmodSync(path, 0o777)
+    return path
+  }
+  open(folder)
+  const created: PostgresProcess[] = []
+  const create = async (name: string) => {
+    const path = open(join(folder, name))
+    open(join(path, 'sockets'))
+    const port = await freePort()
+    const server = { ...createPostgres(path, port), port }
+    created.push(server)
+    return server
+  }
+  const first = await create('first')
+  first.start()
+  await migrate(first.url)
+  const proxy = await startSwitchingProxy(first.port)
+  const ways: Record<Way, () => Promise<Pick<LosingPostgres, 'keep' | 'lose'>>> = {
+    'a promoted standby': async () => {
+      const standby = await create('standby')
+      return {
+        keep: async () => {
+          await asPostgres('pg_basebackup', '-d', first.url, '-D', standby.data, '-R', '-X', 'stream', '-c', 'fast')
+          standby.start()
+          await run(standby.url, "alter system set primary_conninfo = ''", 'select pg_reload_conf()')
+          for (let left = 1; left > 0; ) {
+            left = Number((await run(standby.url, 'select count(*) as left from pg_stat_wal_receiver'))[0]?.left)
+          }
+        },
+        lose: async () => {
+          const ahead = await nextXid(first.url)
+          proxy.cut()
+          first.stop('immediate')
+          await asPostgres('pg_ctl', '-D', standby.data, '-w', 'promote')
+          await catchUp(standby.url, ahead)
+          proxy.lead(standby.port)
+        },
+      }
+    },
+    'a restored copy of the disk': async () => {
+      const copy = join(folder, 'copy')
+      return {
+        keep: async () => {
+          await asPostgres('pg_basebackup', '-d', first.url, '-D', copy, '-X', 'stream', '-c', 'fast')
+        },
+        lose: async () => {
+          const ahead = await nextXid(first.url)
+          proxy.cut()
+          first.stop('immediate')
+          rmSync(first.data, { recursive: true })
+          renameSync(copy, first.data)
+          first.start()
+          await catchUp(first.url, ahead)
+          proxy.lead(first.port)
+        },
+      }
+    },
+    'a restored dump': async () => {
+      const dump = join(folder, 'dump')
+      return {
+        keep: async () => {
+          await asPostgres('pg_dump', '-d', first.url, '-F', 'c', '-f', dump)
+        },
+        lose: async () => {
+          const ahead = await nextXid(first.url)
+          proxy.cut()
+          const name = new URL(first.url).pathname.slice(1)
+          const other = new URL('/postgres', first.url).href
+          await run(other, `drop database ${name} with (force)`, `create database ${name}`)
+          await asPostgres('pg_restore', '-d', first.url, dump)
+          await catchUp(first.url, ahead)
+          proxy.lead(first.port)
+        },
+      }
+    },
+  }
+  return {
+    url: first.url.replace(`:${first.port}`, `:${proxy.port}`),
+    ...(await ways[way]()),
+    remove: async () => {
+      await proxy.stop()
+      for (const server of created) server.stop('immediate')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Not synchronously: the proxy is in this process. */
+async function asPostgres(program: string, ...args: string[]): Promise<void> {
+  const [file = '', ...rest] = postgresCommand(program, args)
+  await promisify(execFile)(file, rest, { cwd: '/' })
+}
+
+async function nextXid(url: string): Promise<bigint> {
+  return BigInt((await run(url, 'select pg_current_xact_id()::text as next'))[0]?.next)
+}
+
+async function catchUp(url: string, xid: bigint): Promise<void> {
+  await run(
+    url,
+    `do $$ begin while pg_current_xact_id() <= '${xid}' loop commit; end loop; end $$`,
+    "select setval('application_changes', last_value + 100) from application_changes",
+  )
+}
+
+/** The rows of the last statement. */
+// biome-ignore lint/suspicious/noExplicitAny: a test's own statements
+async function run(url: string, ...statements: readonly string[]): Promise<any[]> {
+  const client = new pg.Client({ connectionString: url })
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    let rows: unknown[] = []
+    for (const statement of statements) rows = (await client.query(statement)).rows
+    return rows
+  } finally {
+    await client.end()
+  }
+}

@@ -1,0 +1,64 @@
+/** A server in production form: the built executable, in a process of its own, on a real port. */
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import { makeEnvironment } from '../make.ts'
+import { spawnTied } from './tied-process.ts'
+
+const EXECUTABLE = new URL('../../../dist/latchkey.js', import.meta.url).pathname
+
+export type ServerProcess = {
+  readonly address: string
+  readonly pid: number
+  /** Output so far, both streams. */
+  log(): string
+  /** Resolves when it has exited. */
+  kill(signal: NodeJS.Signals): Promise<void>
+  readonly exited: Promise<void>
+}
+
+export async function startServerProcess(
+  environment: Record<string, string>,
+  options: { preload?: URL } = {},
+): Promise<ServerProcess> {
+  const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve']
+  const child = spawnTied('KILL', process.execPath, args, {
+    env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const exited = once(child, 'exit').then(() => {})
+  const lines: string[] = []
+  const address = await listening(child, lines)
+  return {
+    address,
+    pid: child.pid ?? 0,
+    log: () => lines.join('\n'),
+    kill: (signal) => {
+      child.kill(signal)
+      return exited
+    },
+    exited,
+  }
+}
+
+/** Resident memory. */
+export function residentMb(pid: number): number {
+  const kilobytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+  return Math.round(Number(kilobytes) / 1024)
+}
+
+/** Waits for the log line that names the address. */
+function listening(child: ChildProcess, lines: string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    for (const stream of [child.stdout, child.stderr]) {
+      if (!stream) continue
+      createInterface({ input: stream }).on('line', (line) => {
+        lines.push(line)
+        const address = /"event":"listening","address":"([^"]+)"/.exec(line)?.[1]
+        if (address) resolve(address)
+      })
+    }
+    child.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${lines.join('\n')}`)))
+  })
+}
