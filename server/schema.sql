@@ -213,8 +213,11 @@ CREATE TABLE public.application_vettings (
     requested_at timestamp with time zone,
     requested_by text,
     vetted_at timestamp with time zone,
+    vetted_name text,
+    vetted_scopes text[],
     CONSTRAINT application_vettings_outside_grants_check CHECK ((outside_grants >= 0)),
-    CONSTRAINT application_vettings_requested_or_vetted CHECK (((requested_at IS NULL) OR (vetted_at IS NULL)))
+    CONSTRAINT application_vettings_requested_or_vetted CHECK (((requested_at IS NULL) OR (vetted_at IS NULL))),
+    CONSTRAINT application_vettings_vetted_as_seen CHECK ((num_nulls(vetted_at, vetted_name, vetted_scopes) = ANY (ARRAY[0, 3])))
 );
 
 CREATE TABLE public.applications (

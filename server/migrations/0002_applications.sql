@@ -88,9 +88,12 @@ create table application_vettings (
   -- The developer asked for it; null when an operator has decided.
   requested_at   timestamptz,
   requested_by   text constraint application_vettings_requested_by_fkey references users on delete set null,
-  -- An operator approved it.
+  -- An operator approved it, with this name and these scopes.
   vetted_at      timestamptz,
-  constraint application_vettings_requested_or_vetted check (requested_at is null or vetted_at is null)
+  vetted_name    text,
+  vetted_scopes  text[],
+  constraint application_vettings_requested_or_vetted check (requested_at is null or vetted_at is null),
+  constraint application_vettings_vetted_as_seen check (num_nulls(vetted_at, vetted_name, vetted_scopes) in (0, 3))
 );
 
 create index application_vettings_requested_at_idx on application_vettings (requested_at) where requested_at is not null;

@@ -9,10 +9,13 @@ export async function insertVetting(tx: Transaction, applicationId: string): Pro
   await tx.query('insert into application_vettings (application_id) values ($1)', [applicationId])
 }
 
+/** An approval is for the name and the scopes that the operator saw. */
+const APPROVED = '(v.vetted_at is not null and v.vetted_name = a.name and v.vetted_scopes @> a.allowed_scopes)'
+
 /** Null for every other application, and for the account that registered this one. */
 const UNVETTED = `select v.outside_grants as "outsideGrants"
   from application_vettings v join applications a on a.id = v.application_id
-  where v.application_id = $1 and v.vetted_at is null and a.publisher_status = 'unverified' and a.account_id <> $2`
+  where v.application_id = $1 and not ${APPROVED} and a.publisher_status = 'unverified' and a.account_id <> $2`
 
 export async function readUnvetted(db: Queryable, applicationId: string, accountId: string): Promise<Unvetted | null> {
   const { rows } = await db.query<Unvetted>(UNVETTED, [applicationId, accountId])
@@ -38,7 +41,8 @@ export async function countOutsideGrant(tx: Transaction, applicationId: string):
 
 export type Vetting = Unvetted & { readonly requestedAt: number | null; readonly vettedAt: number | null }
 
-const VETTING = `v.outside_grants as "outsideGrants", v.requested_at as "requestedAt", v.vetted_at as "vettedAt"`
+const VETTING = `v.outside_grants as "outsideGrants", v.requested_at as "requestedAt",
+  case when ${APPROVED} then v.vetted_at end as "vettedAt"`
 
 /** Null for an application that needs none. */
 export async function readVetting(db: Queryable, applicationId: string): Promise<Vetting | null> {
@@ -53,8 +57,10 @@ export async function readVetting(db: Queryable, applicationId: string): Promise
 /** False if an operator has looked at it, or was asked before. */
 export async function requestVetting(tx: Transaction, applicationId: string, by: string): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `update application_vettings set requested_at = now(), requested_by = $2
-     where application_id = $1 and requested_at is null and vetted_at is null`,
+    `update application_vettings v
+     set requested_at = now(), requested_by = $2, vetted_at = null, vetted_name = null, vetted_scopes = null
+     from applications a where a.id = v.application_id and v.application_id = $1 and v.requested_at is null
+       and not ${APPROVED}`,
     [applicationId, by],
   )
   return rowCount === 1
@@ -63,8 +69,10 @@ export async function requestVetting(tx: Transaction, applicationId: string, by:
 /** False if it was in that state already. What was requested is answered either way. */
 export async function setVetted(tx: Transaction, applicationId: string, vetted: boolean): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `update application_vettings set vetted_at = case when $2 then now() end, requested_at = null, requested_by = null
-     where application_id = $1 and (vetted_at is not null) <> $2`,
+    `update application_vettings v
+     set vetted_at = case when $2 then now() end, vetted_name = case when $2 then a.name end,
+       vetted_scopes = case when $2 then a.allowed_scopes end, requested_at = null, requested_by = null
+     from applications a where a.id = v.application_id and v.application_id = $1 and ${APPROVED} <> $2`,
     [applicationId, vetted],
   )
   return rowCount === 1
@@ -90,7 +98,7 @@ export function listRequestedVettings(db: Queryable): Promise<readonly ListedVet
 
 /** Applications that operators approved, the latest first. */
 export function listVetted(db: Queryable): Promise<readonly ListedVetting[]> {
-  return list(db, 'v.vetted_at is not null', 'v.vetted_at desc')
+  return list(db, APPROVED, 'v.vetted_at desc')
 }
 
 async function list(db: Queryable, which: string, order: string): Promise<readonly ListedVetting[]> {

@@ -172,9 +172,11 @@ describe('there is no limit', () => {
 
   it('and no lock once an operator approved it: grants do not wait for one another', async () => {
     const application = await register()
-    await service.database.query('update application_vettings set vetted_at = now() where application_id = $1', [
-      application.id,
-    ])
+    await service.database.query(
+      `update application_vettings v set vetted_at = now(), vetted_name = a.name, vetted_scopes = a.allowed_scopes
+       from applications a where a.id = v.application_id and a.id = $1`,
+      [application.id],
+    )
     await service.context.db.transaction(async (tx) => {
       await tx.query('select from application_vettings where application_id = $1 for update', [application.id])
       expect(await grantIn(application, service.user)).toBe('granted')
@@ -212,6 +214,17 @@ describe('a review', () => {
     expect(textOf(approved.text)).toContain(t('operator.vetting_notice_vetted'))
     expect(textOf((await developer.get(own)).text)).toContain(t('vetting.vetted_text'))
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
+
+    await database.query("update applications set name = 'Your Bank' where id = $1", [application.id])
+    expect(await grantIn(application, service.user, 'orders:erase'), 'under another name').toBe('unvetted')
+    await database.query('update applications set name = $2 where id = $1', [application.id, wish.name])
+    await database.query("update applications set allowed_scopes = allowed_scopes || '{orders:write}' where id = $1", [
+      application.id,
+    ])
+    expect(await grantIn(application, service.user, 'orders:erase'), 'with a scope more').toBe('unvetted')
+    expect(textOf((await developer.get(own)).text)).toContain('Not reviewed')
+    await database.query("update applications set allowed_scopes = array_remove(allowed_scopes, 'orders:write')")
+    expect(await grantIn(application, service.user, 'orders:erase'), 'as it was seen').toBe('granted')
 
     const withdrawn = await operator.submit('/operator/vetting/withdraw')
     expect(textOf(withdrawn.text)).toContain(t('operator.vetting_notice_withdrawn'))
