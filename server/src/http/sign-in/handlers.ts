@@ -45,8 +45,10 @@ export const signInByPasskey: PageHandler<PageRequest> = async (context, request
   return signedIn(context, request, result)
 }
 
-export const showSecondStep: PageHandler<PageRequest> = (context, request) =>
-  askForSecondStep(context, request, null, 0)
+export const showSecondStep: PageHandler<PageRequest> = async (context, request) => {
+  if (request.sessionUser) return { seeOther: nextPath(request.fields.get('next')) }
+  return askForSecondStep(context, request, null, 0)
+}
 
 async function askForSecondStep(
   context: Context,
