@@ -67,8 +67,11 @@ type AccountRoute = RouteKey & {
   readonly from?: string
   /** Requires a recent sign-in: otherwise the user is redirected to /confirm. */
   readonly fresh?: true
-  /** Also for a user who still has to set up or prove a second factor; all other pages lead there first. */
-  readonly beforeSecondFactor?: true
+  /**
+   * Open before the second factor; all other pages lead to it. `enrol`: while the user has none and has to set one up.
+   * `always`: also while the user has one and did not prove it in this session.
+   */
+  readonly beforeSecondFactor?: 'enrol' | 'always'
   /** The field that may hold a file. */
   readonly file?: string
 }

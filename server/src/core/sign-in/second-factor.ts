@@ -51,8 +51,10 @@ export function secondFactorDuty(
   operators: boolean,
   now: number,
 ): SecondFactorDuty {
+  if (session.secondFactor) return { outcome: 'none' }
+  // Whoever has one proves it, required or not: a session that a stolen password opened before ends with the enrolment.
+  if (facts.enrolled) return { outcome: 'confirm' }
   const deadline = secondFactorDeadline(facts, operators)
-  if (session.secondFactor || deadline === null) return { outcome: 'none' }
-  if (now >= deadline) return { outcome: facts.enrolled ? 'confirm' : 'enrol' }
-  return facts.enrolled ? { outcome: 'none' } : { outcome: 'later', until: deadline }
+  if (deadline === null) return { outcome: 'none' }
+  return now >= deadline ? { outcome: 'enrol' } : { outcome: 'later', until: deadline }
 }

@@ -173,9 +173,12 @@ function addFactor(
   return context.db.transaction(async (tx): Promise<AddedFactor> => {
     if (!(await lockSession(tx, sessionUser.session.id, sessionUser.id))) return REFUSED
     const before = await readSignInUser(tx, account.id, sessionUser.id)
-    if (!before || !(await insert(tx))) return REFUSED
-    await markSecondFactor(tx, sessionUser.session.id)
+    if (!before) return REFUSED
     const isFirst = !hasSecondFactor(before)
+    // Another session may have added the first one since this request began.
+    if (!isFirst && !sessionUser.session.secondFactor) return REFUSED
+    if (!(await insert(tx))) return REFUSED
+    await markSecondFactor(tx, sessionUser.session.id)
     const recoveryCodes = isFirst ? await issueRecoveryCodes(context, tx, sessionUser.id) : null
     const detail = { method }
     await changed(tx, account, sessionUser, `user.${method}_added`, { kind: 'sign_in_method_added', detail })

@@ -21,6 +21,7 @@ import {
   type SessionUser,
   setSessionKey,
 } from '../../store/sign-in/sessions.ts'
+import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 
 /** A session's use is noted this often, so that not every request writes a row. */
@@ -97,7 +98,9 @@ export async function startSession(
   const { sessionLifetimeMs: lifetimeMs, keys } = context.config
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
-  await endOldestSessions(tx, user.id, MAX_SESSIONS - 1)
+  const about = { actor: byUser(user.id), accountId: user.accountId, userId: user.id }
+  const ended = await endOldestSessions(tx, user.id, MAX_SESSIONS - 1)
+  if (ended > 0) await recordEvent(tx, { kind: 'session.ended', ...about, detail: { sessions: ended } })
   await insertSession(tx, {
     id,
     accountId: user.accountId,
@@ -108,13 +111,7 @@ export async function startSession(
     address,
     agent,
   })
-  await recordEvent(tx, {
-    kind: 'session.started',
-    actor: byUser(user.id),
-    accountId: user.accountId,
-    userId: user.id,
-    detail: { how, ...auditedBrowser(browser) },
-  })
+  await recordEvent(tx, { kind: 'session.started', ...about, detail: { how, ...auditedBrowser(browser) } })
   return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }
 }
 
@@ -150,14 +147,10 @@ export function signOutSession(
 /** Ends all sessions, including the current one. */
 export async function signOutEverywhere(context: Context, accountId: string, sessionUser: SessionUser): Promise<void> {
   await context.db.transaction(async (tx) => {
+    const about = { actor: byUser(sessionUser.id), accountId, userId: sessionUser.id }
     const sessions = await deleteSessions(tx, sessionUser.id)
-    await recordEvent(tx, {
-      kind: 'session.ended_everywhere',
-      actor: byUser(sessionUser.id),
-      accountId,
-      userId: sessionUser.id,
-      detail: { sessions },
-    })
+    await recordEvent(tx, { kind: 'session.ended_everywhere', ...about, detail: { sessions } })
+    await endTestModesOf(tx, about.actor, sessionUser.id)
   })
 }
 

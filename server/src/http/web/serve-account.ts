@@ -175,9 +175,9 @@ async function answer(
   if (route.access === 'anyone') return route.handler(context, given)
   if (!sessionUser) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
   const { outcome: duty } = readSecondFactorDuty(context, account, sessionUser, now)
-  if (!route.beforeSecondFactor && (duty === 'enrol' || duty === 'confirm')) {
-    return { seeOther: `${duty === 'enrol' ? '/second-factor' : '/confirm'}?next=${encodeURIComponent(here)}` }
-  }
+  const { beforeSecondFactor: open } = route
+  if (duty === 'enrol' && !open) return { seeOther: `/second-factor?next=${encodeURIComponent(here)}` }
+  if (duty === 'confirm' && open !== 'always') return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
   if (route.access !== 'user' && !sessionUser.administrator) return { refusal: 'forbidden' }
   if (route.method === 'POST' && !isSigned(context, sessionUser, route, fields)) return { refusal: 'stale' }
   if (route.fresh && !isFresh(context, sessionUser, now))

@@ -211,13 +211,14 @@ export async function noteSessionUse(db: Queryable, id: string, noteMs: number):
   )
 }
 
-/** Ends all but the `keep` sessions of the user that were used last. Requires a lock on the user. */
-export async function endOldestSessions(tx: Transaction, userId: string, keep: number): Promise<void> {
-  await tx.query(
+/** Ends all but the `keep` sessions of the user that were used last. Requires a lock on the user. Returns how many. */
+export async function endOldestSessions(tx: Transaction, userId: string, keep: number): Promise<number> {
+  const { rowCount } = await tx.query(
     `delete from sessions where id in (
        select id from sessions where user_id = $1 order by last_used_at desc, created_at desc, id offset $2)`,
     [userId, keep],
   )
+  return rowCount ?? 0
 }
 
 /** False if there is none with this id, or it is another user's. */

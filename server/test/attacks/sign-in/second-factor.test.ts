@@ -95,6 +95,22 @@ describe('a user with a passkey', () => {
   })
 })
 
+describe('a session that was made by the password', () => {
+  it('WB-05: ends with the first second factor, also where none is required, until the factor is proved', async () => {
+    const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
+    const [stolen, web] = [await signInBy(user), await signInBy(user)]
+    await web.get('/security')
+    const { passkey } = await addPasskeyHere(web)
+    expect((await stolen.send('GET', '/connect/code')).location).toMatch(/^\/confirm\?next=/)
+    await stolen.get('/confirm?next=%2F')
+    await stolen.submit('/confirm', { password: PASSWORD, code: '' })
+    expect((await stolen.send('GET', '/')).location, 'the password is not enough').toMatch(/^\/confirm\?next=/)
+    await stolen.get('/confirm?next=%2F')
+    await usePasskeyHere(stolen, passkey, '/confirm/passkey')
+    expect((await stolen.send('GET', '/')).status).toBe(200)
+  })
+})
+
 describe('recovery codes', () => {
   it('WB-07: are guessed within the budget of authenticator codes', async () => {
     const { user, codes } = await makePasskeyUser()
@@ -184,6 +200,21 @@ describe('an operator without a second factor', () => {
     await old.get('/confirm?next=%2Foperator')
     await usePasskeyHere(old, passkey, '/confirm/passkey')
     expect((await old.send('GET', '/operator')).status).toBe(200)
+  })
+
+  it('AD-06: a session that was made before cannot add a factor of its own', async () => {
+    const operator = await makeOperator()
+    const [stolen, web] = [await signInBy(operator, 'operators'), await signInBy(operator, 'operators')]
+    await stolen.get('/security/authenticator')
+    await web.get('/operator')
+    await addPasskeyHere(web)
+    const added = await stolen.submit('/security/authenticator', { code: '000000' })
+    expect(added.text).toContain('action="/confirm"')
+    for (const path of ['/security', '/security/authenticator', '/second-factor']) {
+      expect((await stolen.send('GET', path)).location, path).toMatch(/^\/confirm\?next=/)
+    }
+    await stolen.get('/confirm?next=%2F')
+    expect((await stolen.send('POST', '/security/passkeys', { answer: '{}' })).location).toMatch(/^\/confirm\?next=/)
   })
 
   it('AD-06: may not remove the last one', async () => {

@@ -55,11 +55,11 @@ describe('a session', () => {
       { outcome: 'later', until: after },
     ],
     [
-      'in the grace week of an enrolled user lacks nothing',
+      'in the grace week of an enrolled user leads to the confirmation',
       { ...administrator, enrolled: true },
       without,
       before,
-      { outcome: 'none' },
+      { outcome: 'confirm' },
     ],
     ['after it leads to the enrolment', administrator, without, after, { outcome: 'enrol' }],
     [
