@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { askMe } from '../../server/test/rig/connect.ts'
 import { makeApplication } from '../../server/test/rig/make.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
+import { digestOf } from '../../server/test/rig/witness.ts'
 import type { Client, ClientOptions, DeviceSession, Variant } from '../src/index.ts'
 import { failure } from './rig/failure.ts'
 import { type Fault, startFaultProxy } from './rig/fault-proxy.ts'
@@ -125,8 +126,8 @@ test('a public application can use the device flow without a secret', async () =
 
 test('the consent page shows the device’s self-description', async () => {
   const session = await clientOf({ userAgent: 'Acme TV (living room)' }).device.start({ variant: 'oauth' })
-  const [row] = await service.database.query('select requested_with from device_codes where user_code = $1', [
-    session.userCode,
+  const [row] = await service.database.query('select requested_with from device_codes where user_code_digest = $1', [
+    digestOf(service, session.userCode),
   ])
   expect(row).toEqual({ requested_with: 'Acme TV (living room)' })
 })

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { askMe } from '../../server/test/rig/connect.ts'
 import { startTestService } from '../../server/test/rig/service.ts'
+import { digestOf } from '../../server/test/rig/witness.ts'
 import { startEngines } from '../../tools/engines.ts'
 import type { DeviceSession, Variant } from '../src/index.ts'
 import { createChance } from './rig/chance.ts'
@@ -146,8 +147,8 @@ async function decide(userCode: string, wish: Truth): Promise<void> {
 async function truthOf(userCode: string): Promise<Truth> {
   const [row] = await service.database.query<{ granted: boolean; rejected: boolean | null }>(
     `select grant_id is not null as granted, status = 'rejected' or outcome = 'rejected' as rejected
-     from device_codes where user_code = $1 order by created_at desc limit 1`,
-    [userCode],
+     from device_codes where user_code_digest = $1 order by created_at desc limit 1`,
+    [digestOf(service, userCode)],
   )
   if (row?.granted) return 'granted'
   return row?.rejected ? 'rejected' : 'expired'

@@ -28,7 +28,7 @@ afterAll(() => service.stop())
 beforeEach(async () => {
   await service.database.query("update webhook_endpoints set disabled_at = now(), disabled_reason = 'removed'")
   user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:read', 'orders:write'] })
-  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/hooks')
+  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9009/hooks')
 })
 
 const heard = async () => (await deliveriesOf(service, endpoint.id)).map(({ kind, data }) => ({ kind, data }))
@@ -118,7 +118,7 @@ describe('an application', () => {
   it('that is suspended, revoked and restored is notified, with reasons', async () => {
     const application = await makeApplication(service.context.db, service.config, service.account.slug)
     await service.context.applications.refresh()
-    endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/suspended', { application })
+    endpoint = await makeEndpoint(service, 'http://127.0.0.1:9009/suspended', { application })
     const { grantId } = await connect(service, { user, application })
     await suspendApplication(service.context.db, application.id, 'ignores slow_down', true)
     await restoreApplication(service.context.db, application.id, 'firmware fixed')
@@ -159,7 +159,7 @@ describe('an application', () => {
 
 describe('an event', () => {
   it('has one id for all endpoints', async () => {
-    const second = await makeEndpoint(service, 'http://127.0.0.1:9/second')
+    const second = await makeEndpoint(service, 'http://127.0.0.1:9009/second')
     await connect(service, { user })
     await connect(service, { user })
     const [here, there] = [await deliveriesOf(service, endpoint.id), await deliveriesOf(service, second.id)]
@@ -196,7 +196,7 @@ describe('an event', () => {
 
 it('is queued for each of ten thousand grants revoked at once, each with its own id', async () => {
   const application = await makeApplication(service.context.db, service.config, service.account.slug)
-  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9/many', { application })
+  endpoint = await makeEndpoint(service, 'http://127.0.0.1:9009/many', { application })
   await service.database.query(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id, created_at)
      select 'grt_' || left(md5('g' || n), 20), gen_random_uuid(), $1, $2, $3, 'token_set', '{orders:read}', 1, md5('c' || n)::uuid, now()
