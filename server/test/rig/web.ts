@@ -81,7 +81,8 @@ export class Web {
 /** The hidden fields of the first form with this action. */
 export function formFields(html: string, action: string): Record<string, string> {
   const form = html.split('<form').find((each) => each.includes(`action="${action}"`))
-  if (!form) throw new Error(`there is no form for ${action} on this page`)
+  const title = /<title>(.*?)<\/title>/s.exec(html)?.[1] ?? html.slice(0, 100)
+  if (!form) throw new Error(`there is no form for ${action} on the page "${title}"`)
   const inputs = (form.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
   return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [name, unescapeHtml(value)]))
 }

@@ -1,6 +1,7 @@
 /** AD-01: no text that others wrote is markup in the operators' console. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { isName } from '../../../src/core/applications/name.ts'
+import { openLog } from '../../rig/audit.ts'
 import { OperatorConsole, operatorPages } from '../../rig/scenes/operator-console.ts'
 import type { TestService } from '../../rig/service.ts'
 import { sized } from '../../rig/size.ts'
@@ -12,6 +13,10 @@ let service: TestService
 beforeAll(async () => {
   scene = await OperatorConsole.start()
   service = scene.service
+  // The page of the log says until when it is sealed, once it is.
+  const log = openLog(service.database, service.config.keys)
+  await log.seal()
+  await log.close()
 })
 afterAll(() => service.stop())
 

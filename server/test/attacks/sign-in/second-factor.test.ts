@@ -87,6 +87,7 @@ describe('a user with a passkey', () => {
     await web.get('/sign-in')
     await usePasskeyHere(web, passkey)
     await service.database.advance(16 * 60_000)
+    await service.context.applications.refresh()
     await web.get('/security')
     expect((await web.submit('/confirm', { password: PASSWORD, code: '' })).status).toBe(400)
     expect((await web.submit('/confirm', { password: PASSWORD, code: codes[0] ?? '' })).status).toBe(200)
