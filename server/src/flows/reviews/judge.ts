@@ -165,12 +165,15 @@ async function suspend({ tx, application, rule, evidence, judgement }: Turn, rev
 }
 
 /**
- * Reinstates an application whose suspension by the rule has an end, unless a decision to keep it suspended and revoke
- * its grants waits for a second operator. The review stays open, and a further suspension needs a new warning.
+ * Reinstates an application whose suspension by the rule has an end, unless users reported it or a decision to keep it
+ * suspended and revoke its grants waits for a second operator. The review stays open, and a further suspension needs a
+ * new warning.
  */
 async function reinstateInTime({ tx, application, evidence }: Turn, review: Review): Promise<Review> {
   const { suspensionEndsAt } = review
   if (suspensionEndsAt === null || evidence.now < suspensionEndsAt) return review
+  // Two operators are needed to reinstate a reported application.
+  if (review.reason === 'reports') return review
   if ((await findWaitingDecision(tx, review.id))?.decision === 'keep_and_revoke') return review
   if (application.suspended) {
     await setSuspension(tx, BY_RULE, application.id, false, { reason: 'not_decided_in_time', review: review.id })

@@ -179,6 +179,18 @@ describe('the life of a review', () => {
     expect((await mailsOf()).at(-1)).toBe('… polls too fast')
   })
 
+  it('does not reinstate by itself what users reported meanwhile', async () => {
+    const thresholds = { ...defaultThresholds, reinstateAfterHours: 24 }
+    expect(await changeRule(service.context, operator.id, thresholds, false)).toEqual({ outcome: 'changed' })
+    await suspended()
+    await service.database.query("update reviews set reason = 'reports' where application_id = $1", [application.id])
+    await advance(service, DAY + HOUR)
+    await judgeNow(service)
+    expect(await reviewOf()).toMatchObject({ suspended: true, reason: 'reports', closedAt: null })
+    expect((await requestCode()).status).toBe(403)
+    expect((await mailsOf()).at(-1)).toBe('… is suspended')
+  })
+
   it('keeps the evidence of the suspension, although nothing is granted any more', async () => {
     await suspended()
     await advance(service, 2 * HOUR)
