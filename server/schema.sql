@@ -482,7 +482,7 @@ CREATE TABLE public.mails (
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
     given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text, 'recovery_codes_created'::text, 'recovery_code_used'::text, 'recovery_codes_to_renew'::text])))
+    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text, 'recovery_codes_created'::text, 'recovery_code_used'::text, 'recovery_codes_to_renew'::text, 'rule_changed'::text])))
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (

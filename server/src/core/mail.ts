@@ -110,6 +110,8 @@ export type MailContent =
   | { readonly kind: 'operator_change'; readonly detail: OperatorChangeNotification }
   /** To operators: a decision about an application that needs two operators was proposed or confirmed. */
   | { readonly kind: 'second_decision'; readonly detail: SecondDecisionNotification }
+  /** To operators: one of them changed the suspension rule. */
+  | { readonly kind: 'rule_changed'; readonly detail: { readonly by: string; readonly version: number } }
   /** The user's authenticator needs a signing key that is going to be retired. */
   | { readonly kind: 'authenticator_to_renew'; readonly detail: Readonly<Record<string, never>> }
   /** The same for recovery codes. */

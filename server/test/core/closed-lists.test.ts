@@ -67,6 +67,7 @@ const LISTS: Record<string, readonly string[]> = {
     authenticator_to_renew: true,
     operator_change: true,
     second_decision: true,
+    rule_changed: true,
     recovery_codes_created: true,
     recovery_code_used: true,
     recovery_codes_to_renew: true,

@@ -45,7 +45,8 @@ export const defaultThresholds: Thresholds = {
 
 /**
  * Minimum and maximum. A rule that a handful of accounts could meet would be a weapon, so a typing error cannot create
- * one.
+ * one. What decides whether two operators are needed can only become stricter than delivered: one operator changes the
+ * rule, and could otherwise decide alone afterwards.
  */
 export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number, number]>> = {
   windowMinutes: [5, 60],
@@ -57,8 +58,8 @@ export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number
   accountAgeDays: [1, 365],
   warningHours: [1, 168],
   reinstateAfterHours: [0, 8_760],
-  reports: [1, 10_000],
-  secondOperatorGrants: [1, 1_000_000_000],
+  reports: [1, defaultThresholds.reports],
+  secondOperatorGrants: [1, defaultThresholds.secondOperatorGrants],
 }
 
 /** The first threshold outside of its limits. Only the share may be fractional. */

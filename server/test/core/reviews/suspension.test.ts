@@ -295,6 +295,13 @@ describe('thresholds', () => {
     expect(thresholdProblem(defaultThresholds)).toBeNull()
   })
 
+  it.each(['reports', 'secondOperatorGrants'] as const)(
+    'never need fewer second operators than delivered: %s',
+    (name) => {
+      expect(thresholdProblem({ ...defaultThresholds, [name]: defaultThresholds[name] + 1 })).toBe(name)
+    },
+  )
+
   it.each(Object.keys(thresholdLimits) as (keyof Thresholds)[])('have limits: %s', (name) => {
     const [least, max] = thresholdLimits[name]
     const set = (value: number) => thresholdProblem({ ...defaultThresholds, [name]: value })

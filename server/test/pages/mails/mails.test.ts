@@ -36,6 +36,7 @@ function makeMails(name: string): readonly MailContent[] {
     ...OPERATOR_CHANGES.map((what) => ({ ...about, ...makeOperatorChange(what, name) })),
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: null },
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: name },
+    { ...about, kind: 'rule_changed', by: name, version: 7, link: LINK },
     { ...about, kind: 'profile_decided', application: name, reason: null },
     { ...about, kind: 'profile_decided', application: name, reason: name },
     { ...about, kind: 'vetting_decided', application: name, vetted: true },
