@@ -9,11 +9,12 @@ import { insertOperatorChange, type OperatorChange } from '../../store/operator/
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import { expireChangesOf } from './expire-changes.ts'
+import { problemOfSecond } from './second-operator.ts'
 
 export type ProposalResult = {
   /**
-   * `proposed`: nothing has changed yet. `already_proposed`: a change of the same user is pending. `only_operator`: there
-   * is nobody who could confirm; the command line does it alone.
+   * `proposed`: nothing has changed yet. `already_proposed`: a change of the same user is pending. `only_operator`: no
+   * other operator could confirm; the command line does it alone.
    */
   readonly outcome: 'proposed' | 'already_proposed' | 'only_operator'
 }
@@ -27,8 +28,7 @@ export async function proposeOperatorChange(
   wish: OperatorChangeWish,
 ): Promise<ProposalResult> {
   const { accountId } = proposer
-  const operators = await listAdministrators(tx, accountId)
-  if (operators.every(({ id }) => id === proposer.id)) return { outcome: 'only_operator' }
+  if (!(await isConfirmable(tx, proposer, wish.userId))) return { outcome: 'only_operator' }
   await expireChangesOf(tx, accountId)
   const change = { ...wish, id: createId('opc'), accountId, by: proposer.id }
   if (!(await insertOperatorChange(tx, change, CONFIRMABLE_MS))) return { outcome: 'already_proposed' }
@@ -37,6 +37,16 @@ export async function proposeOperatorChange(
   const detail = { what: 'proposed', change: kind, email, by: proposer.email, confirmedBy: null } as const
   await notifyAdministrators(tx, accountId, { kind: 'operator_change', detail })
   return { outcome: 'proposed' }
+}
+
+/** An operator whose own change is proposed cannot confirm it. */
+async function isConfirmable(tx: Transaction, proposer: User, changedId: string | null): Promise<boolean> {
+  const operators = (await listAdministrators(tx, proposer.accountId)).map(({ id }) => id)
+  for (const id of operators) {
+    if (id === changedId) continue
+    if ((await problemOfSecond(tx, { by: proposer.id, operators }, id)) === null) return true
+  }
+  return false
 }
 
 export function recordOperatorChange(

@@ -233,6 +233,26 @@ describe('a change of operators', () => {
       await lone.stop()
     }
   })
+
+  it('is not proposed if no other operator could confirm it', async () => {
+    const pair = await startTestService({ OPERATOR_ACCOUNT: 'operators' }, { listen: false })
+    try {
+      await makeAccount(pair.context.db, { slug: 'operators' })
+      const two = await Operators.of(pair)
+      const [one, other] = [await two.make(), await two.make()]
+      const person = { email: 'third@operators.example', roleIds: [two.roles.administrator], language: 'en' }
+      const refused = { outcome: 'only_operator' }
+      expect(await sendPersonLink(pair.context, one.id, other.id, 'en'), 'the other one is reset').toEqual(refused)
+      await pair.database.query('update users set invited_by = $2 where id = $1', [other.id, one.id])
+      expect(await invitePerson(pair.context, one.id, person), 'the other one was invited').toEqual(refused)
+      expect(await invitePerson(pair.context, other.id, person), 'by the other one').toEqual(refused)
+      const third = await two.make()
+      expect(await invitePerson(pair.context, one.id, person)).toEqual({ outcome: 'proposed' })
+      expect(await two.confirmAll(third)).toEqual(['confirmed'])
+    } finally {
+      await pair.stop()
+    }
+  })
 })
 
 describe('the command line', () => {
