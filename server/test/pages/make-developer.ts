@@ -253,6 +253,7 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
       frame,
       makeSettings({ name, secondLook: true, problem: 'taken' }),
     ),
+    registerTooMany: registerApplicationPage(frame, makeRegister({ name, problem: 'too_many_unvetted' })),
     registerTaken: registerApplicationPage(frame, makeRegister({ name, problem: 'taken' })),
     applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
     webhooks: webhooksPage(frame, makeWebhooks({ name, notice: 'resent' })),

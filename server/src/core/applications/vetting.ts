@@ -6,6 +6,12 @@
 /** As many users as a test needs, and too few for a phishing campaign. */
 export const MAX_OUTSIDE_GRANTS = 100
 
+/**
+ * Of one account, those deleted in the last 30 days included. Registering is free, so without this limit another
+ * application would have another hundred users.
+ */
+export const MAX_UNVETTED_APPLICATIONS = 10
+
 /** An application that no operator has looked at, asked for access to an account that is not its own. */
 export type Unvetted = { readonly outsideGrants: number }
 

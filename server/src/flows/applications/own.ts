@@ -3,13 +3,14 @@
  */
 import { MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
+import { MAX_UNVETTED_APPLICATIONS } from '../../core/applications/vetting.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { createId } from '../../secrets/random.ts'
 import { insertApplication, markApplicationChanged } from '../../store/applications/applications.ts'
 import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
 import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
-import { insertVetting } from '../../store/applications/vettings.ts'
+import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
@@ -23,6 +24,8 @@ export type RegistrationResult =
   /** The secret is returned here only; null for a public application. */
   | { readonly outcome: 'registered'; readonly id: string; readonly secret: string | null }
   | { readonly outcome: 'unfit'; readonly problem: SettingsProblem }
+  /** The account has too many that no operator has approved. */
+  | { readonly outcome: 'too_many_unvetted' }
   | Forbidden
 
 export function registerApplication(
@@ -34,6 +37,8 @@ export function registerApplication(
     const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
+    const unvetted = await countUnvettedApplications(tx, account.id)
+    if (unvetted >= MAX_UNVETTED_APPLICATIONS) return { outcome: 'too_many_unvetted' }
     const id = createId('app')
     await insertApplication(tx, {
       ...wish,

@@ -54,6 +54,7 @@ export const register: PageHandler<UserRequest> = async (context, request) => {
   if (dialog && redirectUris.length === 0) return again('redirects', { uri: '', reason: 'none' })
   const result = await registerApplication(context, sessionUser.id, wish)
   if (result.outcome === 'forbidden') return { refusal: 'forbidden' }
+  if (result.outcome === 'too_many_unvetted') return again('kind', 'too_many_unvetted')
   if (result.outcome === 'unfit') {
     const problem = problemOf(result.problem)
     const isName = problem === 'name' || problem === 'taken'

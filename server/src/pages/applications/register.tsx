@@ -3,6 +3,7 @@
  * nothing is stored before the last.
  */
 import type { ComponentChildren } from 'preact'
+import { MAX_UNVETTED_APPLICATIONS } from '../../core/applications/vetting.ts'
 import { Field } from '../ui/field.tsx'
 import { Radio } from '../ui/field-kinds.tsx'
 import { Form } from '../ui/form.tsx'
@@ -27,7 +28,7 @@ export type RegisterModel = {
   readonly scopes: readonly ScopeChoice[]
   /** One URI per line. */
   readonly redirects: string
-  readonly problem: null | 'name' | 'taken' | 'kind' | ScopeProblem | RedirectProblemAt
+  readonly problem: null | 'name' | 'taken' | 'kind' | 'too_many_unvetted' | ScopeProblem | RedirectProblemAt
 }
 
 type StepProps = { readonly frame: Frame; readonly model: RegisterModel; readonly wrong: string | null }
@@ -65,11 +66,15 @@ export function registerApplicationPage(frame: Frame, model: RegisterModel): str
 
 function problemText(words: Words, problem: NonNullable<RegisterModel['problem']>): string {
   if (problem === 'not_by_code') return words.t('scope_choice.problem_not_by_code')
+  if (problem === 'too_many_unvetted') {
+    return words.t('register.problem_too_many_unvetted', { max: MAX_UNVETTED_APPLICATIONS })
+  }
   return typeof problem === 'string' ? words.t(`register.problem_${problem}`) : redirectProblemText(words, problem)
 }
 
 /** Id of the field that the problem summary links to. */
 function fieldOf({ problem, scopes, kind }: RegisterModel): string | null {
+  if (problem === 'too_many_unvetted') return null
   if (problem === 'kind') return `kind-${KINDS[0]}`
   if (problem === 'scopes' || problem === 'not_by_code') return firstScopeField(scopes, kind === 'device')
   return problem === 'name' || problem === 'taken' ? 'name' : 'redirects'
@@ -123,7 +128,7 @@ function KindStep({ frame, model, wrong }: StepProps) {
         value={model.name}
         autocomplete="off"
         maxLength={100}
-        problem={model.problem === 'kind' ? null : wrong}
+        problem={model.problem === 'name' || model.problem === 'taken' ? wrong : null}
         focus={!wrong}
       />
       <fieldset class="listed" aria-describedby={wrongKind === null ? 'kind-hint' : 'kind-hint kind-problem'}>

@@ -39,6 +39,17 @@ export async function countOutsideGrant(tx: Transaction, applicationId: string):
   ])
 }
 
+/** Those of the account that an operator has not approved, and those deleted lately. Exact under `lockAccount`. */
+export async function countUnvettedApplications(tx: Transaction, accountId: string): Promise<number> {
+  const { rows } = await tx.query<{ unvetted: number }>(
+    `select count(*) as unvetted from application_vettings v join applications a on a.id = v.application_id
+     where a.account_id = $1 and not ${APPROVED} and a.publisher_status = 'unverified'
+       and (a.deleted_at is null or a.deleted_at > now() - interval '30 days')`,
+    [accountId],
+  )
+  return rows[0]?.unvetted ?? 0
+}
+
 export type Vetting = Unvetted & { readonly requestedAt: number | null; readonly vettedAt: number | null }
 
 const VETTING = `v.outside_grants as "outsideGrants", v.requested_at as "requestedAt",

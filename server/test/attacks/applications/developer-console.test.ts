@@ -48,6 +48,8 @@ const SETTINGS = {
 
 /** Registered by somebody of their account. */
 async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own> {
+  // Each test has new applications, more than an account may have before a review.
+  await service.database.query('delete from application_vettings')
   const made = await registerApplication(service.context, by.id, { ...SETTINGS, ...given })
   if (made.outcome !== 'registered') throw new Error(`it was not registered: ${made.outcome}`)
   const [row] = await service.database.query<{ id: string }>(

@@ -1,6 +1,6 @@
 /** An application from the developer console is limited outside its own account until an operator has looked at it. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { MAX_OUTSIDE_GRANTS } from '../../../src/core/applications/vetting.ts'
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { MAX_OUTSIDE_GRANTS, MAX_UNVETTED_APPLICATIONS } from '../../../src/core/applications/vetting.ts'
 import { createScope } from '../../../src/flows/accounts/register.ts'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { type NewOwnApplication, registerApplication } from '../../../src/flows/applications/own.ts'
@@ -28,12 +28,15 @@ let makers: { readonly id: string; readonly slug: string }
 let maker: MadeUser
 beforeAll(async () => {
   service = await startTestService({ OPERATOR_ACCOUNT: 'operators' })
+  await createScope(service.context.db, { name: 'orders:erase', title: 'Erase all orders', dangerous: true })
+})
+afterAll(() => service.stop())
+/** An account of its own for each test. */
+beforeEach(async () => {
   const { db } = service.context
   makers = await makeAccount(db)
   maker = await makeUser(db, makers.slug)
-  await createScope(db, { name: 'orders:erase', title: 'Erase all orders', dangerous: true })
 })
-afterAll(() => service.stop())
 
 const wish: NewOwnApplication = {
   name: 'Kitchen display',
@@ -144,6 +147,38 @@ describe('an application that no operator has looked at', () => {
     const third = (await ask()).at.page.text
     expect([textOf(third).includes(TOO_MANY), third.includes('value="allow"')]).toEqual([true, false])
     expect([await grantsOf(service, second.user), await counted(application)]).toEqual([[], MAX_OUTSIDE_GRANTS])
+  })
+})
+
+describe('applications that no operator has looked at', () => {
+  const registered = async () => (await registerApplication(service.context, maker.id, wish)).outcome
+
+  it('are at most ten per account, also at the same moment and with those deleted lately', async () => {
+    const made: MadeApplication[] = []
+    while (made.length < MAX_UNVETTED_APPLICATIONS - 1) made.push(await register())
+    const outcomes = await Promise.all([registered(), registered(), registered()])
+    expect(outcomes.toSorted()).toEqual(['registered', 'too_many_unvetted', 'too_many_unvetted'])
+    const [first, second] = made
+    const remove = "update applications set deleted_at = now() - $2 * interval '1 day' where id = $1"
+    await service.database.query(remove, [first?.id, 29])
+    expect(await registered(), 'deleted lately').toBe('too_many_unvetted')
+    await service.database.query(remove, [first?.id, 31])
+    expect([await registered(), await registered()], 'deleted long ago').toEqual(['registered', 'too_many_unvetted'])
+    await setApplicationPublisher(service.context.db, second?.id ?? '', { status: 'verified', name: 'acme.example' })
+    expect(await registered(), 'another one is verified').toBe('registered')
+    // The other tests use the same name.
+    await setApplicationPublisher(service.context.db, second?.id ?? '', { status: 'unverified', name: null })
+  })
+
+  it('are refused on the page, which says to request a review', async () => {
+    for (let count = 0; count < MAX_UNVETTED_APPLICATIONS; count += 1) await register()
+    const developer = await signInAs(service, maker, { account: makers })
+    await developer.get('/developer/new')
+    await developer.submit('/developer/new', { name: 'One more', kind: 'device' })
+    const refused = await developer.submit('/developer/new', { 'use.orders:read': 'default' })
+    expect(refused.status).toBe(400)
+    const text = t('register.problem_too_many_unvetted', { max: MAX_UNVETTED_APPLICATIONS })
+    expect(textOf(refused.text)).toContain(text)
   })
 })
 

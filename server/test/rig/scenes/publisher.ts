@@ -18,6 +18,8 @@ export const OWN_SETTINGS = {
 } as const
 
 export async function makeOwn(service: TestService, by: MadeUser, name: string): Promise<MadeApplication> {
+  // Tests register more of them than an account may have before a review.
+  await service.database.query('delete from application_vettings')
   const made = await registerApplication(service.context, by.id, { ...OWN_SETTINGS, name, public: false })
   if (made.outcome !== 'registered') throw new Error(JSON.stringify(made))
   await service.context.applications.refresh()
