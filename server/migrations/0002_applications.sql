@@ -83,7 +83,7 @@ create index application_secrets_live_idx on application_secrets (application_id
 create table application_vettings (
   application_id text constraint application_vettings_pkey primary key
                  constraint application_vettings_application_id_fkey references applications,
-  -- Grants by users of other accounts, counted while no operator has approved the application and its publisher is unverified.
+  -- First grants of users of other accounts, counted while no operator has approved the application and its publisher is unverified.
   outside_grants integer not null default 0 constraint application_vettings_outside_grants_check check (outside_grants >= 0),
   -- The developer asked for it; null when an operator has decided.
   requested_at   timestamptz,

@@ -3,7 +3,7 @@
  * an operator has looked at it. Applications of verified publishers and those that an operator registered are not.
  */
 
-/** As many users as a test needs, and too few for a phishing campaign. */
+/** As many users as a test needs, and too few for a phishing campaign. Only the first grant of a user counts. */
 export const MAX_OUTSIDE_GRANTS = 100
 
 /**
@@ -15,7 +15,7 @@ export const MAX_UNVETTED_APPLICATIONS = 10
 /** An application that no operator has looked at, asked for access to an account that is not its own. */
 export type Unvetted = { readonly outsideGrants: number }
 
-/** Why it cannot be granted: it was granted too often outside its own account, or a scope is dangerous. */
+/** Why it cannot be granted: too many users outside its own account granted it, or a scope is dangerous. */
 export type VettingProblem = 'too_many_grants' | 'dangerous_scope'
 
 export function vettingProblem(unvetted: Unvetted | null, dangerous: boolean): VettingProblem | null {

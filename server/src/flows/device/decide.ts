@@ -24,6 +24,7 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../../store/device/codes.ts'
+import { hasGrantedBefore } from '../../store/grants/grants.ts'
 import type { Queryable, Transaction } from '../../store/postgres/postgres.ts'
 import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -101,6 +102,7 @@ export async function grantDeviceCode(
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
     const actor = onPage ? byUser(userId) : test ? byApplication(application.id) : BY_COMMAND_LINE
+    if (unvetted && !(await hasGrantedBefore(tx, user.id, application.id))) await countOutsideGrant(tx, application.id)
     await createGrant(tx, actor, user, application, {
       id: grantId,
       variant: code.variant,
@@ -111,7 +113,6 @@ export async function grantDeviceCode(
       testEndsAt: test?.endsAt ?? null,
       requestedFrom: code.requestedFrom,
     })
-    if (unvetted) await countOutsideGrant(tx, application.id)
     await saveDeviceCode(tx, step.next)
     return { outcome: 'granted', consent, applicationId: application.id, accountId: account.id } as const
   })

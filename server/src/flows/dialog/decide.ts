@@ -15,6 +15,7 @@ import { readScopes } from '../../store/applications/scopes.ts'
 import { countOutsideGrant, lockUnvetted } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
+import { hasGrantedBefore } from '../../store/grants/grants.ts'
 import { holdSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
@@ -88,6 +89,7 @@ export async function decideDialog(
     if (approval === 'reauthenticate') return { outcome: 'stale_session' } as const
     if (approval !== 'ok') return { outcome: 'unvetted' } as const
     if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
+    if (unvetted && !(await hasGrantedBefore(tx, user.id, application.id))) await countOutsideGrant(tx, application.id)
     await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,
       variant: 'token_set',
@@ -98,7 +100,6 @@ export async function decideDialog(
       testEndsAt: null,
       requestedFrom: answer.address,
     })
-    if (unvetted) await countOutsideGrant(tx, application.id)
     await saveDialog(tx, step.next)
     return { outcome: 'decided', redirectUri, state, granted: about, denied: null } as const
   })

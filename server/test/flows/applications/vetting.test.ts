@@ -83,12 +83,31 @@ const consentOf = async (web: Web, application: MadeApplication, scope?: string)
 const TOO_MANY = 'has not been reviewed by the operators of this service yet'
 
 describe('an application that no operator has looked at', () => {
-  it('is granted a hundred times outside its own account, and each grant is counted', async () => {
+  it('is granted by a hundred users outside its own account', async () => {
     const application = await register(MAX_OUTSIDE_GRANTS - 2)
     const outcomes = []
-    for (let time = 0; time < 4; time += 1) outcomes.push(await grantIn(application, service.user))
+    for (let time = 0; time < 4; time += 1) {
+      outcomes.push(await grantIn(application, await makeUser(service.context.db, service.account.slug)))
+    }
     expect(outcomes).toEqual(['granted', 'granted', 'unvetted', 'unvetted'])
     expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
+  })
+
+  it('counts a user once, however often they connect, by code or in the dialog', async () => {
+    const application = await register()
+    const { user } = await makeSignedInUser(service)
+    const inDialog = async () => {
+      const { window } = await openQuestion(service, { application, user, parameters: { scope: 'orders:read' } })
+      return (await window.submit(window.account, '/dialog/decision', { decision: 'allow' })).left
+    }
+    expect(await grantIn(application, user)).toBe('granted')
+    await service.database.query(
+      "update grants set revoked_at = now(), revocation_reason = 'removed_by_user' where application_id = $1",
+      [application.id],
+    )
+    expect(await grantIn(application, user)).toBe('granted')
+    expect(await inDialog()).not.toBeNull()
+    expect(await counted(application)).toBe(1)
   })
 
   it('at 99, one of many grants at the same moment passes', async () => {
@@ -107,7 +126,7 @@ describe('an application that no operator has looked at', () => {
     const { user, web } = await makeSignedInUser(service)
     const { code, text } = await consentOf(web, application)
     expect(text).toContain(
-      `Kitchen display ${TOO_MANY}. Until then it can have 100 connections, and all of them are taken`,
+      `Kitchen display ${TOO_MANY}. Until then, 100 users of other accounts can connect it, and that number is reached`,
     )
     expect(web.last?.text).not.toContain('value="allow"')
     await web.submit('/connect/decision', { decision: 'allow' })
