@@ -48,14 +48,12 @@ const SETTINGS = {
 
 /** Registered by somebody of their account. */
 async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own> {
-  // Each test has new applications, more than an account may have before a review.
+  // More of them than an account may have before a review.
   await service.database.query('delete from application_vettings')
   const made = await registerApplication(service.context, by.id, { ...SETTINGS, ...given })
   if (made.outcome !== 'registered') throw new Error(`it was not registered: ${made.outcome}`)
-  const [row] = await service.database.query<{ id: string }>(
-    'select id from application_secrets where application_id = $1',
-    [made.id],
-  )
+  const secrets = 'select id from application_secrets where application_id = $1'
+  const [row] = await service.database.query<{ id: string }>(secrets, [made.id])
   const hooked = await makeDelivered(service, made.id, by)
   return { id: made.id, secret: made.secret ?? '', secretId: row?.id ?? '', ...hooked }
 }
