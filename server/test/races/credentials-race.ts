@@ -4,7 +4,8 @@
  * Each code is polled once before it is granted, so every process starts from a live "pending" hint. What a poll may be
  * answered depends on when it was sent: before the decision was answered, `auth_pending` and `slow_down` are true as well;
  * after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`, nothing else. Only where a
- * process logged that an engine did not answer meanwhile (engine-silences.ts) is the code polled again when the hint must have ended.
+ * process logged that an engine did not answer meanwhile (engine-silences.ts), or got no connection to it within a second, is
+ * the code polled again when the hint must have ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
@@ -15,6 +16,9 @@ import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from '
 
 /** Two of each code's polls go to the path of the other variant. */
 const WRONG_PATH_POLLS = 2
+
+/** A process waits this long for a connection to PostgreSQL; then it answers from the hint. */
+const CONNECTION_TIMEOUT_MS = 1_000
 
 /** Sent together with the decision. */
 const POLLS_BESIDE_THE_GRANT = 4
@@ -56,7 +60,8 @@ export async function raceForCredentials(
     for (const each of heardBeside)
       if (!isFinal(each) && !isPending(each)) problem(`beside the grant: ${describe(each)}`)
     const late = heardAfter.filter((each) => !isFinal(each))
-    const excused = late.length > 0 && late.every(isPending) && (await track.silences.metSince(mark))
+    const unconnected = late.every(({ tookMs }) => tookMs >= CONNECTION_TIMEOUT_MS)
+    const excused = late.length > 0 && late.every(isPending) && (unconnected || (await track.silences.metSince(mark)))
     if (excused) {
       await sleep(MAX_HINT_MS)
       heardAfter.push(await poll(0))

@@ -89,11 +89,15 @@ export async function checkEnded(track: RefreshTrack, index: number, { handedOut
   return problems
 }
 
-function refreshAt(track: RefreshTrack, lane: number, refreshToken: string): Promise<WireAnswer> {
+/** Retries 503 a few times, as an application does: a repeated refresh is answered with the same set. */
+async function refreshAt(track: RefreshTrack, lane: number, refreshToken: string): Promise<WireAnswer> {
   const { id, secret } = track.application
   const address = track.addresses[lane % track.addresses.length] ?? ''
   const form = { SVCappid: id, SVCsecret: secret, refresh_token: refreshToken }
-  return post(address, '/auth/oauth/refresh', { form })
+  for (let attempt = 1; ; attempt += 1) {
+    const answer = await post(address, '/auth/oauth/refresh', { form })
+    if (answer.status !== 503 || attempt === 5) return answer
+  }
 }
 
 function askEverywhere(track: RefreshTrack, sets: readonly Tokens[]): Promise<number[]> {
