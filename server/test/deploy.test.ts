@@ -43,11 +43,11 @@ describe('packages', () => {
   type Locked = { version: string; integrity?: string; link?: true; dev?: true; optional?: true; cpu?: string[] }
   const locked: [string, Locked][] = Object.entries(JSON.parse(read('package-lock.json')).packages)
   const fetched = locked.filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
-  const unsealed = fetched.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
+  const withoutIntegrity = fetched.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))
 
   test('whatever is part of the service is locked with a digest', () => {
     expect(fetched.length).toBeGreaterThan(300)
-    expect(unsealed.filter(([, { dev }]) => !dev)).toEqual([])
+    expect(withoutIntegrity.filter(([, { dev }]) => !dev)).toEqual([])
   })
 
   /**
@@ -65,8 +65,8 @@ describe('packages', () => {
   ]
 
   test('so is every tool, but for these binaries of other platforms, in these versions', () => {
-    expect(unsealed.map(([path, { version }]) => `${path}@${version}`)).toEqual(WITHOUT_DIGEST)
-    expect(unsealed.filter(([, { dev, optional, cpu }]) => !(dev && optional && cpu))).toEqual([])
+    expect(withoutIntegrity.map(([path, { version }]) => `${path}@${version}`)).toEqual(WITHOUT_DIGEST)
+    expect(withoutIntegrity.filter(([, { dev, optional, cpu }]) => !(dev && optional && cpu))).toEqual([])
   })
 })
 
