@@ -1,6 +1,6 @@
 /** The check of a password that a user chooses or an operator sets: length, repetition, and how common it is. */
 import { type PasswordProblem, passwordProblem } from '../../core/sign-in/password.ts'
-import { loadCommonPasswords } from '../../secrets/common-password.ts'
+import { loadCommonPasswords } from '../../secrets/weak-password.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 

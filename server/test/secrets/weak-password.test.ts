@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { dictionary } from '@zxcvbn-ts/language-common'
 import { describe, expect, test } from 'vitest'
 import { MIN_CHARACTERS } from '../../src/core/sign-in/password.ts'
-import { loadCommonPasswords } from '../../src/secrets/common-password.ts'
+import { loadCommonPasswords } from '../../src/secrets/weak-password.ts'
 
 const isCommonPassword = await loadCommonPasswords()
 const context = ['ann.lee@acme.example', 'acme', 'Acme Trading', 'Latchkey', 'svc.test']
