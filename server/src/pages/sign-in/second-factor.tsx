@@ -1,9 +1,8 @@
 /** Page for a user who needs a second factor and has none: nothing else of the account is reachable until it is set up. */
-import { PasskeyForm } from '../ui/elements.tsx'
-import { Field } from '../ui/field.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
+import { AddPasskey } from './add-passkey.tsx'
 
 export type SecondFactorModel = {
   /** Where to continue afterwards. */
@@ -37,26 +36,7 @@ export function secondFactorPage(frame: Frame, { next, passkey, problem }: Secon
       <section class="card stack" aria-labelledby="passkeys">
         <h2 id="passkeys">{words.t('security.passkeys')}</h2>
         <p>{words.t('security.passkeys_text')}</p>
-        <PasskeyForm
-          frame={frame}
-          mode="register"
-          action="/security/passkeys"
-          options={passkey}
-          hidden={{ next }}
-          label={words.t('security.add_passkey')}
-        >
-          <Field
-            id="passkey-name"
-            name="name"
-            label={words.t('security.passkey_name')}
-            hint={words.t('security.passkey_name_hint')}
-            autocomplete="off"
-            maxLength={100}
-          />
-        </PasskeyForm>
-        <noscript>
-          <p class="hint">{words.t('security.passkey_script')}</p>
-        </noscript>
+        <AddPasskey frame={frame} options={passkey} next={next} />
       </section>
     </>,
     { problem: problem !== null, single: true },

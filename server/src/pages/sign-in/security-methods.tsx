@@ -1,9 +1,9 @@
 /** Passkey, authenticator and recovery code sections of the security page. */
-import { Day, PasskeyForm } from '../ui/elements.tsx'
+import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
-import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
+import { AddPasskey } from './add-passkey.tsx'
 import type { SecurityModel } from './security-model.ts'
 
 export function PasskeysCard({ frame, model }: { readonly frame: Frame; readonly model: SecurityModel }) {
@@ -19,25 +19,7 @@ export function PasskeysCard({ frame, model }: { readonly frame: Frame; readonly
           ))}
         </ul>
       )}
-      <PasskeyForm
-        frame={frame}
-        mode="register"
-        action="/security/passkeys"
-        options={model.passkey}
-        label={words.t('security.add_passkey')}
-      >
-        <Field
-          id="passkey-name"
-          name="name"
-          label={words.t('security.passkey_name')}
-          hint={words.t('security.passkey_name_hint')}
-          autocomplete="off"
-          maxLength={100}
-        />
-      </PasskeyForm>
-      <noscript>
-        <p class="hint">{words.t('security.passkey_script')}</p>
-      </noscript>
+      <AddPasskey frame={frame} options={model.passkey} />
     </section>
   )
 }
