@@ -7,21 +7,12 @@ import { Resolver } from 'node:dns/promises'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { BlockList, isIP, type LookupFunction } from 'node:net'
+import type { AddressProblem } from './core/webhooks/webhook.ts'
 
 const MAX_URL_LENGTH = 2_000
 
 /** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
-
-export type AddressProblem =
-  | 'too_long'
-  | 'not_an_address'
-  | 'scheme'
-  | 'userinfo'
-  | 'fragment'
-  | 'port'
-  | 'host'
-  | 'private'
 
 /** Failures before a TLS connection exists. Its owner is not told which, so that nobody can scan networks through us. */
 export const UNCONNECTED = ['private_address', 'unknown_name', 'unreachable', 'connect_timeout', 'handshake'] as const

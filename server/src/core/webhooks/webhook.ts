@@ -17,6 +17,20 @@ export const WEBHOOK_TEST = 'webhook.test'
 /** Live endpoints per application; each gets every event. */
 export const MAX_ENDPOINTS = 5
 
+/** Why a URL is not acceptable, as far as can be told without DNS. */
+export type AddressProblem =
+  | 'too_long'
+  | 'not_an_address'
+  | 'scheme'
+  | 'userinfo'
+  | 'fragment'
+  | 'port'
+  | 'host'
+  | 'private'
+
+/** Why an endpoint cannot be added. */
+export type EndpointProblem = AddressProblem | 'exists' | 'too_many'
+
 const SECOND = 1_000
 const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE

@@ -1,7 +1,6 @@
 /** Webhooks of an account's own applications: endpoints, signing secrets, deliveries. */
 import { byUser } from '../../core/audit/actor.ts'
-import { isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/webhook.ts'
-import type { AddressProblem } from '../../outbound.ts'
+import { type EndpointProblem, isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/webhook.ts'
 import { createId } from '../../secrets/random.ts'
 import { webhookSecret } from '../../secrets/webhook-secret.ts'
 import { readOwnApplication } from '../../store/applications/own.ts'
@@ -52,8 +51,6 @@ export async function readWebhookSecret(
   if (!endpoint) return null
   return { name: application.name, endpoint, secret: webhookSecret(context.config.keys, { ...endpoint, endpointId }) }
 }
-
-export type EndpointProblem = AddressProblem | 'exists' | 'too_many'
 
 export type EndpointAddition =
   | { readonly outcome: 'added'; readonly endpointId: string }

@@ -1,4 +1,5 @@
 /** Webhooks page of an application: endpoints and the latest deliveries. */
+import type { EndpointProblem } from '../../core/webhooks/webhook.ts'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Day, Moment } from '../ui/elements.tsx'
@@ -22,18 +23,7 @@ export type WebhooksModel = {
   /** The rejected URL, for correction. */
   readonly url: string
   readonly notice: null | 'removed' | 'tested' | 'resent'
-  readonly problem:
-    | null
-    | 'too_long'
-    | 'not_an_address'
-    | 'scheme'
-    | 'userinfo'
-    | 'fragment'
-    | 'port'
-    | 'host'
-    | 'private'
-    | 'exists'
-    | 'too_many'
+  readonly problem: EndpointProblem | null
 }
 
 export type EndpointRow = {
