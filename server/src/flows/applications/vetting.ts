@@ -1,6 +1,6 @@
 /**
  * Vetting of applications that were registered in the developer console: their developers ask for it, an operator
- * decides (docs/decisions/0041-an-unvetted-application-has-a-hundred-grants.md).
+ * decides (docs/decisions/0041-an-unvetted-application-has-a-hundred-users.md).
  */
 import { byOperator, byUser } from '../../core/audit/actor.ts'
 import { findApplication } from '../../store/applications/applications.ts'
