@@ -1,5 +1,7 @@
 /** Environment of the server part: services in this process, each on a database of its own, with three users and two applications. */
 import { setTimeout as sleep } from 'node:timers/promises'
+// A busy machine is not what this proof is about.
+import '../rig/engines/patience.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

@@ -1,4 +1,8 @@
-/** One database, several built servers, and this process, which calls flows as pages and commands do. */
+/**
+ * One database, several built servers, and this process, which calls flows as pages and commands do. All of them wait for a busy
+ * PostgreSQL far longer than in production: what a service does without it is proven elsewhere (verify:faults).
+ */
+import '../rig/engines/patience.ts'
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
@@ -7,6 +11,8 @@ import { makeConfig } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 const PROCESSES = 3
+
+const PATIENCE = new URL('../rig/engines/patience.ts', import.meta.url)
 
 export type RaceGround = {
   readonly database: TestDatabase
@@ -30,7 +36,8 @@ export async function openRaceGround(more: Record<string, string> = {}): Promise
     database,
     context,
     startServers: async () => {
-      servers.push(...(await Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess(environment)))))
+      const start = () => startServerProcess(environment, { preload: PATIENCE })
+      servers.push(...(await Promise.all(Array.from({ length: PROCESSES }, start))))
       return servers.map(({ address }) => address)
     },
     complaints: () => servers.flatMap((server) => server.log().split('\n')).filter((line) => COMPLAINT.test(line)),
