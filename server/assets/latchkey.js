@@ -164,28 +164,69 @@ class LocalTime extends HTMLElement {
 
 /**
  * Answers that cannot be pressed by a pointer before one can have read the question: whoever opened this window could have
- * put it under a click that was meant for something else. The keyboard is not concerned.
+ * put it under a click that was meant for something else. The keyboard is not concerned. Nor can access be allowed, in any
+ * way, before every warning was on the screen: the press shows the next one instead.
  */
 class SteadyAnswers extends HTMLElement {
   #timer = 0
+  /** @type {Set<Element>} */
+  #unseen = new Set()
 
   connectedCallback() {
     this.addEventListener('click', (event) => {
       if (event.detail > 0 && this.#timer !== 0) event.preventDefault()
+      else if (event.target === this.#allow()) this.#showUnseen(event)
     })
     window.addEventListener('focus', () => this.#settle())
     document.addEventListener('visibilitychange', () => this.#settle())
+    this.#watch()
     this.#settle()
+  }
+
+  #allow() {
+    return this.querySelector('button[value=allow]')
+  }
+
+  /** An element was seen when its end was: it may be taller than the window, and the answers stand above the end of the window. */
+  #watch() {
+    for (const each of document.querySelectorAll('.must-see')) this.#unseen.add(each)
+    const look = () => {
+      const bottom = Math.min(window.innerHeight, this.getBoundingClientRect().top)
+      for (const each of this.#unseen) {
+        const end = each.getBoundingClientRect().bottom
+        if (end > 0 && end <= bottom) this.#unseen.delete(each)
+      }
+      this.#mark()
+    }
+    for (const happens of ['scroll', 'resize', 'load']) window.addEventListener(happens, look)
+    look()
+  }
+
+  /** @param {Event} event */
+  #showUnseen(event) {
+    const [first] = this.#unseen
+    if (!(first instanceof HTMLElement)) return
+    event.preventDefault()
+    first.tabIndex = -1
+    first.focus({ preventScroll: true })
+    first.scrollIntoView({ block: 'center' })
   }
 
   #settle() {
     clearTimeout(this.#timer)
-    const buttons = this.querySelectorAll('button')
-    for (const button of buttons) button.setAttribute('aria-disabled', 'true')
     this.#timer = window.setTimeout(() => {
       this.#timer = 0
-      for (const button of buttons) button.removeAttribute('aria-disabled')
+      this.#mark()
     }, 500)
+    this.#mark()
+  }
+
+  #mark() {
+    for (const button of this.querySelectorAll('button')) {
+      const off = this.#timer !== 0 || (button === this.#allow() && this.#unseen.size > 0)
+      if (off) button.setAttribute('aria-disabled', 'true')
+      else button.removeAttribute('aria-disabled')
+    }
   }
 }
 

@@ -15,7 +15,7 @@ const formsOf = (html: string) => Array.from(html.matchAll(/<form\b.*?<\/form>/g
 
 describe.each(Object.entries(everyDialogPage(makeFrame())).filter(([name]) => name !== 'activate'))('%s', (_, html) => {
   test('is marked as a dialog, without navigation, help or a way to sign out', () => {
-    expect(html).toContain('<body class="dialog">')
+    expect(html).toContain('<body class="compact">')
     expect(html).not.toMatch(/<nav\b|action="\/sign-out"|Need help/)
     expect(html).toContain('action="/language"')
   })
@@ -104,7 +104,7 @@ describe('the consent page', () => {
     const html = dialogConsentPage(frame, makeDialogConsent(reason))
     expect(values(html, 'decision')).toEqual(['cancel'])
     expect(html).toContain(text)
-    expect(html).not.toContain('Ends after 60 days without use')
+    expect(html).not.toContain('Access ends after 60 days without use')
   })
 
   test('the decision is bound to the request and the shown scopes', () => {
@@ -117,8 +117,8 @@ describe('the consent page', () => {
 
   test('shows the user, the lifetime and the redirect host, and no code', () => {
     const html = dialogConsentPage(frame, makeDialogConsent())
-    expect(html).toContain('Signed in as <bdi class="strong">maria@northwind.example</bdi>')
-    expect(html).toContain('Ends after 60 days without use')
+    expect(html).toContain('Signed in as </span><bdi class="strong">maria@northwind.example</bdi>')
+    expect(html).toContain('Access ends after 60 days without use')
     expect(html).toContain('You will return to <bdi class="strong">app.acme.example</bdi>.')
     expect(html).not.toMatch(/user-code|last_group|expiry-notice|not_me/)
   })

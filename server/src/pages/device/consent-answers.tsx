@@ -8,8 +8,6 @@ import type { ConsentQuestion } from './consent-model.ts'
 
 type OutlookProps = {
   readonly words: Words
-  /** Id of the heading. */
-  readonly id: string
   readonly model: ConsentQuestion & { readonly variant: 'token_set' | 'access_key' }
 }
 
@@ -23,18 +21,15 @@ function reasonOf({ suspended, unvetted }: ConsentQuestion) {
   return unvetted === null ? 'consent.not_grantable' : (`consent.unvetted_${unvetted}` as const)
 }
 
-export function Outlook({ words, id, model }: OutlookProps) {
-  const { application } = model
-  const offered = isOffered(model)
-  return (
-    <>
-      <h2 id={id}>{words.t(offered ? 'consent.how_long' : 'consent.not_possible')}</h2>
-      <p>
-        {offered
-          ? words.t(`consent.lasts_${model.variant}`, { days: model.unusedDays, longest: model.maxDays })
-          : words.rich(reasonOf(model), { application, max: MAX_OUTSIDE_GRANTS, b: strong })}
-      </p>
-    </>
+export function Outlook({ words, model }: OutlookProps) {
+  const { application, variant, unusedDays, maxDays } = model
+  return isOffered(model) ? (
+    <p class="hint">{words.t(`consent.lasts_${variant}`, { days: unusedDays, longest: maxDays })}</p>
+  ) : (
+    <section class="stack tight" aria-labelledby="not-possible">
+      <h2 id="not-possible">{words.t('consent.not_possible')}</h2>
+      <p>{words.rich(reasonOf(model), { application, max: MAX_OUTSIDE_GRANTS, b: strong })}</p>
+    </section>
   )
 }
 
@@ -59,17 +54,19 @@ export function Answers({ words, offered, preview }: AnswersProps) {
 type AnswerButtonProps = {
   readonly class: string
   readonly decision: 'cancel' | 'allow' | 'not_me'
+  /** Id of the form, for a button outside of it. */
+  readonly form?: string
   readonly preview: boolean
   readonly children: ComponentChildren
 }
 
-export function AnswerButton({ class: look, decision, preview, children }: AnswerButtonProps) {
+export function AnswerButton({ class: look, decision, form, preview, children }: AnswerButtonProps) {
   return preview ? (
     <button type="button" class={look} disabled>
       {children}
     </button>
   ) : (
-    <button type="submit" class={look} name="decision" value={decision}>
+    <button type="submit" class={look} name="decision" value={decision} form={form}>
       {children}
     </button>
   )

@@ -1,5 +1,5 @@
 /** Parties section of the consent pages: the application, its publisher and the signed-in user. */
-
+import type { ComponentChildren } from 'preact'
 import type { Publisher } from '../../core/applications/application.ts'
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
@@ -7,6 +7,7 @@ import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { initialOf } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
+import type { Words } from '../ui/words.ts'
 
 type PartiesProps = {
   readonly frame: Frame
@@ -20,8 +21,9 @@ type PartiesProps = {
 
 export function Parties({ frame, application, publisher, logo, change }: PartiesProps) {
   const { words, account, user } = frame
-  const you = words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong })
-  const notYou = words.rich('consent.not_you', { more: (chunks) => <span class="visually-hidden">{chunks}</span> })
+  const more = (chunks: ComponentChildren) => <span class="visually-hidden">{chunks}</span>
+  const you = words.rich('consent.signed_in_as', { email: user?.email ?? '', b: strong, more })
+  const notYou = words.rich('consent.not_you', { more })
   return (
     <header class="stack tight">
       <div class="pair" aria-hidden="true">
@@ -37,7 +39,6 @@ export function Parties({ frame, application, publisher, logo, change }: Parties
       <p>
         <PublisherLine words={words} publisher={publisher} />
       </p>
-      {publisher.status === 'verified' && <p class="hint">{words.t('consent.verified_hint')}</p>}
       {change === null ? (
         <div class="chip">
           <span>{you}</span>
@@ -55,4 +56,10 @@ export function Parties({ frame, application, publisher, logo, change }: Parties
       )}
     </header>
   )
+}
+
+type VerifiedHintProps = { readonly words: Words; readonly publisher: Publisher }
+
+export function VerifiedHint({ words, publisher }: VerifiedHintProps) {
+  return publisher.status === 'verified' ? <p class="hint">{words.t('consent.verified_hint')}</p> : null
 }

@@ -38,7 +38,7 @@ export function Permissions({ frame, model }: { readonly frame: Frame; readonly 
         </section>
       )}
       {model.lacking.length > 0 && (
-        <section class="stack tight" aria-labelledby="lacking">
+        <section class="stack tight must-see" aria-labelledby="lacking">
           <h2 id="lacking">{words.t(model.can.length > 0 ? 'consent.lacking' : 'consent.lacking_only')}</h2>
           <ul class="permissions lacking">
             {model.lacking.map((permission) => (
@@ -53,7 +53,7 @@ export function Permissions({ frame, model }: { readonly frame: Frame; readonly 
 
 function Given({ words, permission }: { readonly words: Words; readonly permission: Permission }) {
   return (
-    <li class={permission.dangerous ? 'dangerous' : undefined}>
+    <li class={permission.dangerous ? 'dangerous must-see' : undefined}>
       <Icon name={permission.dangerous ? 'warning' : 'check'} />
       <div>
         {permission.title}

@@ -20,6 +20,7 @@ export function PreviewNotice({ frame }: { readonly frame: Frame }) {
 
 type AnswerFormProps = {
   readonly frame: Frame
+  readonly id?: string
   readonly action: string
   readonly bound: Readonly<Record<string, string>>
   readonly class: string

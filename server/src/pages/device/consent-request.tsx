@@ -6,6 +6,7 @@ import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 import type { ConsentModel } from './consent-model.ts'
+import { VerifiedHint } from './consent-parties.tsx'
 
 export function Warnings({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
   const { words } = frame
@@ -13,12 +14,14 @@ export function Warnings({ frame, model }: { readonly frame: Frame; readonly mod
   const elsewhere = origin === 'other_country' || origin === 'other_network'
   if (!model.crowded && !model.shared && !elsewhere) return null
   return (
-    <Notice kind="warning" title={words.t('consent.beware')}>
-      {elsewhere && <p>{words.t(`consent.${origin}`)}</p>}
-      {model.crowded && <p>{words.t('consent.crowded')}</p>}
-      {model.shared && <p>{words.t('consent.shared', { name: frame.account?.name ?? '' })}</p>}
-      <p>{words.t('consent.when_in_doubt')}</p>
-    </Notice>
+    <div class="must-see">
+      <Notice kind="warning" title={words.t('consent.beware')}>
+        {elsewhere && <p>{words.t(`consent.${origin}`)}</p>}
+        {model.crowded && <p>{words.t('consent.crowded')}</p>}
+        {model.shared && <p>{words.t('consent.shared', { name: frame.account?.name ?? '' })}</p>}
+        <p>{words.t('consent.when_in_doubt')}</p>
+      </Notice>
+    </div>
   )
 }
 
@@ -28,27 +31,40 @@ export function CodeAsked({ words, model }: { readonly words: Words; readonly mo
     <section class="stack tight" aria-labelledby="request">
       <h2 id="request">{words.t('consent.same_code')}</h2>
       <UserCode words={words} model={model} />
-      <Facts>
-        <Fact name={words.t('consent.requested')}>
-          {words.t('consent.ago', { minutes: Math.floor(model.age / 60_000) })}
-        </Fact>
-        <Fact name={words.t('consent.from')}>
-          {request.place ?? words.t('consent.place_unknown')}
-          <SeenAt address={request.address} network={request.network} />
-        </Fact>
-      </Facts>
-      {request.says !== null && (
-        <div class="says">
-          <p class="hint">{words.t('consent.says')}</p>
-          <blockquote>
-            <bdi>{request.says}</bdi>
-          </blockquote>
-        </div>
-      )}
       <div class="hint">
+        <p>
+          {words.t('consent.ago', { minutes: Math.floor(model.age / 60_000) })} ·{' '}
+          <bdi>{request.place ?? request.address ?? words.t('consent.place_unknown')}</bdi>
+        </p>
         <ExpiryNotice words={words} remaining={model.remaining} />
       </div>
+      <Details words={words} model={model} />
     </section>
+  )
+}
+
+function Details({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
+  const { request, publisher } = model
+  if (request.address === null && request.says === null && publisher.status !== 'verified') return null
+  return (
+    <details class="more">
+      <summary>{words.t('consent.details')}</summary>
+      <div class="stack tight">
+        <Facts>
+          <Fact name={words.t('consent.address')}>{request.address && <bdi>{request.address}</bdi>}</Fact>
+          <Fact name={words.t('consent.network')}>{request.network && <bdi>{request.network}</bdi>}</Fact>
+        </Facts>
+        {request.says !== null && (
+          <div class="says">
+            <p class="hint">{words.t('consent.says')}</p>
+            <blockquote>
+              <bdi>{request.says}</bdi>
+            </blockquote>
+          </div>
+        )}
+        <VerifiedHint words={words} publisher={publisher} />
+      </div>
+    </details>
   )
 }
 
@@ -67,20 +83,5 @@ function UserCode({ words, model }: { readonly words: Words; readonly model: Con
       {groups.slice(0, -1).join(' ')} <span aria-hidden="true">{'•'.repeat(last.length)}</span>
       <span class="visually-hidden">{words.t('consent.last_group_hidden')}</span>
     </bdi>
-  )
-}
-
-function SeenAt({ address, network }: Pick<ConsentModel['request'], 'address' | 'network'>) {
-  if (address === null) return null
-  return (
-    <p class="hint">
-      <bdi>{address}</bdi>
-      {network !== null && (
-        <>
-          <br />
-          <bdi>{network}</bdi>
-        </>
-      )}
-    </p>
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Consent page of the device flow: application, user, scopes, origin, lifetime, and two buttons of equal weight. Facts
- * seen by the server and claims made by the application are kept apart.
+ * Consent page of the device flow, for one screen of a phone: application, user, code, scopes, lifetime, and two buttons of equal
+ * weight that stay in sight. Details unfold; warnings, dangerous scopes and scopes that the user lacks never do.
  */
 
 import { Field } from '../ui/field.tsx'
@@ -39,51 +39,56 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
         <Warnings frame={frame} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
-        <Decision frame={frame} model={model} wrong={problem === 'retype' ? wrong : null} />
-      </article>
-    </>,
-    { problem: problem !== null, single: true },
-  )
-}
-
-type DecisionProps = { readonly frame: Frame; readonly model: ConsentModel; readonly wrong: string | null }
-
-function Decision({ frame, model, wrong }: DecisionProps) {
-  const { words } = frame
-  const { application, preview = false } = model
-  const offered = isOffered(model)
-  return (
-    <section class="stack" aria-labelledby="decision">
-      <Outlook words={words} id="decision" model={model} />
-      <AnswerForm
-        frame={frame}
-        action="/connect/decision"
-        bound={{ ref: model.ref, shown: model.shown }}
-        class="stack"
-        preview={preview}
-      >
-        {offered && model.retype && (
+        <Outlook words={words} model={model} />
+        {isOffered(model) && model.retype && (
           <Field
             id="last_group"
+            form={ANSWER}
             label={words.t('consent.retype')}
             hint={words.t('consent.retype_hint', { application })}
-            problem={wrong}
+            problem={problem === 'retype' ? wrong : null}
             inputmode="numeric"
             autocomplete="off"
             code
           />
         )}
+        <Decision frame={frame} model={model} />
+      </article>
+    </>,
+    { problem: problem !== null, single: true, compact: true },
+  )
+}
+
+/** Id of the form, for the field above it and the button below it. */
+const ANSWER = 'answer'
+
+function Decision({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
+  const { words } = frame
+  const { preview = false } = model
+  const offered = isOffered(model)
+  return (
+    <>
+      <AnswerForm
+        frame={frame}
+        id={ANSWER}
+        action="/connect/decision"
+        bound={{ ref: model.ref, shown: model.shown }}
+        class="sticky"
+        preview={preview}
+      >
         {/* Enter in the field above presses the first button: Cancel is the safe default. */}
         <Answers words={words} offered={offered} preview={preview} />
-        <AnswerButton class="plain" decision="not_me" preview={preview}>
+      </AnswerForm>
+      <div>
+        <AnswerButton class="plain" decision="not_me" form={ANSWER} preview={preview}>
           {words.t('consent.not_me')}
         </AnswerButton>
-      </AnswerForm>
-      {offered && (
-        <p class="hint">
-          {words.rich('consent.later', { a: preview ? strong : (chunks) => <a href="/applications">{chunks}</a> })}
-        </p>
-      )}
-    </section>
+        {offered && (
+          <p class="hint">
+            {words.rich('consent.later', { a: preview ? strong : (chunks) => <a href="/applications">{chunks}</a> })}
+          </p>
+        )}
+      </div>
+    </>
   )
 }

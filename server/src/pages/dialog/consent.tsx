@@ -5,7 +5,7 @@
 
 import { Answers, isOffered, Outlook } from '../device/consent-answers.tsx'
 import type { ConsentQuestion } from '../device/consent-model.ts'
-import { Parties } from '../device/consent-parties.tsx'
+import { Parties, VerifiedHint } from '../device/consent-parties.tsx'
 import { Permissions } from '../device/consent-permissions.tsx'
 import { AnswerForm, PreviewNotice } from '../device/consent-preview.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -39,11 +39,12 @@ export function dialogConsentPage(frame: Frame, model: DialogConsentModel): stri
           change={preview ? null : { action: '/dialog/switch', bound: { request } }}
         />
         <Permissions frame={frame} model={model} />
-        <section class="stack" aria-labelledby="decision">
-          <Outlook words={words} id="decision" model={{ ...model, variant: 'token_set' }} />
+        <div>
+          <Outlook words={words} model={{ ...model, variant: 'token_set' }} />
           {/* Named, not linked: a link would leave the dialog before the user has answered. */}
           {offered && <p class="hint">{words.rich('consent.later', { a: strong })}</p>}
-        </section>
+          <VerifiedHint words={words} publisher={model.publisher} />
+        </div>
         <AnswerForm
           frame={frame}
           action="/dialog/decision"

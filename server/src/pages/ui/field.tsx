@@ -5,6 +5,8 @@ type FieldProps = {
   /** Also the form field name, unless `name` is given. */
   readonly id: string
   readonly name?: string
+  /** Id of the form, for a field outside of it. */
+  readonly form?: string
   readonly label: ComponentChildren
   readonly hint?: ComponentChildren
   /** Problem text shown at the field; null or absent: none. */
@@ -85,6 +87,7 @@ function Input(props: FieldProps & { readonly described: string | undefined }) {
     id,
     type,
     name: props.readOnly ? undefined : (props.name ?? id),
+    form: props.form,
     class: props.code ? 'code' : undefined,
     value: props.value,
     autocomplete: props.autocomplete,

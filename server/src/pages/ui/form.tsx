@@ -7,6 +7,8 @@ import type { Frame } from './frame.ts'
 
 type FormProps = {
   readonly frame: Frame
+  /** For fields and buttons outside of it. */
+  readonly id?: string
   readonly action: string
   /** Values that must come back unchanged; covered by the form's token. */
   readonly bound?: Readonly<Record<string, string>>

@@ -20,6 +20,8 @@ export type PageOptions = {
   readonly problem?: boolean
   /** A page with one task: no navigation. */
   readonly single?: boolean
+  /** A decision: little around it, and on a phone no card. */
+  readonly compact?: boolean
   /** For lists: uses more of the window's width. */
   readonly wide?: boolean
   /** The page answers a form and cannot be shown again: no language choice, which would lose it. */
@@ -31,6 +33,7 @@ export type PageOptions = {
 export function page(frame: Frame, title: string, children: ComponentChildren, options: PageOptions = {}): string {
   const { words, account } = frame
   const named = words.t('layout.title', { title, name: account?.name ?? words.t('layout.product') })
+  const compact = frame.dialog || options.compact
   const accent = accentFor(account?.colour ?? null)
   const html = (
     <html lang={words.language} dir={words.direction}>
@@ -45,11 +48,11 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
         {accent && <style nonce={frame.nonce}>{`:root{--accent:light-dark(${accent.light},${accent.dark})}`}</style>}
         <script type="module" src={script.path} nonce={frame.nonce} />
       </head>
-      <body class={frame.dialog ? 'dialog' : undefined}>
+      <body class={compact ? 'compact' : undefined}>
         <a class="skip" href="#main">
           {words.t('layout.skip')}
         </a>
-        <Header frame={frame} />
+        <Header frame={frame} compact={compact} />
         {frame.user && !options.single && !frame.dialog && <Navigation frame={frame} parent={options.within} />}
         <main id="main" tabIndex={-1} class={options.wide ? 'wide' : undefined}>
           {!options.single && <SecondFactorReminder frame={frame} />}
@@ -78,12 +81,12 @@ function SecondFactorReminder({ frame: { words, user, dialog } }: { readonly fra
   )
 }
 
-function Header({ frame }: { readonly frame: Frame }) {
-  const { words, user, dialog } = frame
+function Header({ frame, compact }: { readonly frame: Frame; readonly compact: boolean | undefined }) {
+  const { words, user } = frame
   return (
     <header class="top">
       <Whose frame={frame} />
-      {user && !dialog && (
+      {user && !compact && (
         <Form frame={frame} action="/sign-out" class="who">
           <span class="visually-hidden">{words.t('layout.signed_in_as')}</span>
           <bdi class="email">{user.email}</bdi>

@@ -67,8 +67,8 @@ test('a lacking scope without a role is shown, with whom to ask', () => {
 })
 
 test.each([
-  ['token_set', 'Ends after 60 days without use, and at the latest 365 days after you allow it'],
-  ['access_key', 'Until you remove it.'],
+  ['token_set', 'Access ends after 60 days without use, and after 365 days at the latest.'],
+  ['access_key', 'Access does not expire.'],
 ] as const)('how long a %s lasts is said', (variant, text) => {
   expect(consentPage(frame, makeConsent({ variant }))).toContain(text)
 })

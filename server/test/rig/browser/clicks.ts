@@ -50,8 +50,11 @@ export async function enterCode(page: Page, code: string): Promise<void> {
   await submit(page, '/connect/code')
 }
 
-export function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'): Promise<void> {
-  return press(page, `button[name=decision][value=${decision}]`)
+/** Reads the warnings before, as the page demands of whoever allows. */
+export async function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'): Promise<void> {
+  for (const warning of await page.locator('.must-see').all())
+    await warning.evaluate((element) => element.scrollIntoView({ block: 'center' }))
+  await press(page, `button[name=decision][value=${decision}]`)
 }
 
 export function chooseLanguage(page: Page, language: string): Promise<void> {
