@@ -1,6 +1,7 @@
 /**
  * Fair queue: round-robin over groups, then over the subgroups of each; for example over applications, then over client
- * networks. When full, evicts the newest waiter of the largest subgroup of the largest group.
+ * networks. When full, evicts the newest waiter of the largest subgroup of the largest group; of equal ones, of the
+ * subgroup that has most in all groups, so that one network cannot fill the queue as many applications.
  */
 export type FairQueue<T> = {
   readonly waiting: number
@@ -23,7 +24,16 @@ export function createFairQueue<T>(
   placeOf: (one: T) => { readonly group: string; readonly subgroup: string },
 ): FairQueue<T> {
   const queues = new Map<string, GroupQueue<T>>()
+  /** Waiters of each subgroup in all groups. */
+  const inSubgroup = new Map<string, number>()
   let waiting = 0
+
+  const count = (subgroup: string, change: 1 | -1) => {
+    const sum = (inSubgroup.get(subgroup) ?? 0) + change
+    if (sum === 0) inSubgroup.delete(subgroup)
+    else inSubgroup.set(subgroup, sum)
+    waiting += change
+  }
 
   const add = (one: T) => {
     const { group, subgroup } = placeOf(one)
@@ -33,7 +43,7 @@ export function createFairQueue<T>(
     if (line) line.push(one)
     else queue.lines.set(subgroup, [one])
     queue.waiting += 1
-    waiting += 1
+    count(subgroup, 1)
   }
   const remove = (one: T): boolean => {
     const { group, subgroup } = placeOf(one)
@@ -43,15 +53,25 @@ export function createFairQueue<T>(
     if (!queue || !line || at === -1) return false
     line.splice(at, 1)
     queue.waiting -= 1
-    waiting -= 1
+    count(subgroup, -1)
     if (line.length === 0) queue.lines.delete(subgroup)
     if (queue.waiting === 0) queues.delete(group)
     return true
   }
+  /** Of several equal ones, the last: often the newcomer. */
   const crowding = (): T | null => {
-    const queue = longest(queues.values(), (each) => each.waiting)
-    const line = queue && longest(queue.lines.values(), (each) => each.length)
-    return line?.at(-1) ?? null
+    let found: T | null = null
+    let [inGroup, inLine, inAll] = [0, 0, 0]
+    for (const queue of queues.values()) {
+      if (queue.waiting < inGroup) continue
+      for (const [subgroup, line] of queue.lines) {
+        const sum = inSubgroup.get(subgroup) ?? 0
+        if ((queue.waiting - inGroup || line.length - inLine || sum - inAll) < 0) continue
+        ;[inGroup, inLine, inAll] = [queue.waiting, line.length, sum]
+        found = line.at(-1) ?? null
+      }
+    }
+    return found
   }
 
   return {
@@ -94,11 +114,4 @@ function sendToBack<K, V>(map: Map<K, V>, key: K): void {
   if (value === undefined) return
   map.delete(key)
   map.set(key, value)
-}
-
-/** Of several equally long ones, the last. */
-function longest<T>(all: Iterable<T>, lengthOf: (each: T) => number): T | null {
-  let found: T | null = null
-  for (const each of all) if (found === null || lengthOf(each) >= lengthOf(found)) found = each
-  return found
 }

@@ -40,3 +40,10 @@ export function networkOf(address: string | null): string | null {
 function groupsOf(half = ''): string[] {
   return half === '' ? [] : half.split(':')
 }
+
+/** Source of an attempt to sign in. */
+export type Source = {
+  /** As `networkOf` returns it, or NOWHERE (gate/limiter.ts). */
+  readonly network: string
+  readonly accountId: string
+}

@@ -5,6 +5,7 @@
  * Every process also counts its own failures: it goes on with them while Redis does not answer, and a network that is
  * over its budget by them alone is refused without a query.
  */
+import type { Source } from '../core/network.ts'
 import {
   type SlidingCount,
   STRANGER_WINDOW_MS,
@@ -14,12 +15,6 @@ import {
   slidingSum,
 } from '../core/sign-in/stranger.ts'
 import type { RedisClient, RedisLink } from './redis-link.ts'
-
-export type Source = {
-  /** core/network.ts, or NOWHERE. */
-  readonly network: string
-  readonly accountId: string
-}
 
 export type SignInFailures = {
   read(source: Source): Promise<StrangerHistory>

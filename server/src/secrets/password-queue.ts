@@ -1,9 +1,11 @@
 /**
  * Queue for password hashing: one hash at a time per process, so that a flood of sign-ins costs one core and polls keep
- * the others. Known browsers come first. Strangers take turns, network after network, and one of them at a time: last
- * come those who already have their answer and wait for a mail.
+ * the others. Known browsers come first, account after account: whoever has users of their own has known browsers.
+ * Strangers take turns, network after network, and one of them at a time: last come those who already have their answer
+ * and wait for a mail.
  */
 import { createFairQueue } from '../core/fair-queue.ts'
+import type { Source } from '../core/network.ts'
 import { createRankedQueue } from '../core/ranked-queue.ts'
 
 /** Too many passwords are being checked: an honest user retries, a flood is stopped. */
@@ -12,9 +14,7 @@ export class PasswordsBusy extends Error {
 }
 
 /** Source of an attempt from a browser that never signed in as this user. */
-export type Stranger = {
-  readonly network: string
-  readonly accountId: string
+export type Stranger = Source & {
   /**
    * Null: the user waits for the answer. Otherwise the answer was sent already, and this is the number of addresses that
    * failed from the network: the fewer, the sooner.
@@ -26,7 +26,7 @@ type Hash = <T>(work: () => Promise<T>) => Promise<T>
 
 export type PasswordQueue = {
   /** Hashes for a known browser. Rejects with PasswordsBusy when there is no room. */
-  readonly known: Hash
+  known<T>(source: Source, work: () => Promise<T>): Promise<T>
   /** Runs `turn` when it is the stranger's turn; in it, hashes wait for known browsers. Rejects with PasswordsBusy. */
   inTurn<T>(stranger: Stranger, turn: (hash: Hash) => Promise<T>): Promise<T>
   /** Turns away those who already have their answer, so that shutdown does not wait for them. */
@@ -35,37 +35,36 @@ export type PasswordQueue = {
 
 type Waiting = { readonly begin: () => void; readonly refuse: () => void }
 
-type WaitingStranger = Waiting & { readonly stranger: Stranger }
+type WaitingFrom = Waiting & { readonly source: Source }
 
 /** Strangers who were answered already. At a dozen milliseconds each, the last of them waits half a minute. */
 const MAX_LATER = 2_000
 
-/** Half of the places is reserved for known browsers, so that strangers cannot lock everyone out by filling the queue. */
+/** Places for known browsers, and half as many for strangers, who cannot lock them out by filling the queue. */
 export function createPasswordQueue(maxWaiting: number): PasswordQueue {
-  const known: Waiting[] = []
-  const turn: Waiting[] = []
-  const strangers = createFairQueue<WaitingStranger>(Math.ceil(maxWaiting / 2), ({ stranger }) => ({
-    group: stranger.network,
-    subgroup: stranger.accountId,
+  const known = createFairQueue<WaitingFrom>(maxWaiting, ({ source }) => ({
+    group: source.accountId,
+    subgroup: source.network,
   }))
-  const later = createRankedQueue<WaitingStranger>(MAX_LATER, ({ stranger }) => stranger.network)
+  const turn: Waiting[] = []
+  const strangers = createFairQueue<WaitingFrom>(Math.ceil(maxWaiting / 2), ({ source }) => ({
+    group: source.network,
+    subgroup: source.accountId,
+  }))
+  const later = createRankedQueue<WaitingFrom>(MAX_LATER, ({ source }) => source.network)
   let ended = false
 
-  const hashing = createSlot(() => known.shift() ?? turn.shift() ?? null)
+  const hashing = createSlot(() => known.next(() => true) ?? turn.shift() ?? null)
   const turns = createSlot(() => strangers.next(() => true) ?? later.next())
   const hashInTurn: Hash = (work) => hashing.join((one) => void turn.push(one), work)
 
   return {
-    known: (work) =>
-      hashing.join((one) => {
-        if (known.length + strangers.waiting >= maxWaiting) one.refuse()
-        else known.push(one)
-      }, work),
-    inTurn: (stranger, work) =>
+    known: (source, work) => hashing.join((one) => known.join({ ...one, source })?.refuse(), work),
+    inTurn: (source, work) =>
       turns.join(
         (waiting) => {
-          const one = { ...waiting, stranger }
-          const { laterAfter } = stranger
+          const one = { ...waiting, source }
+          const { laterAfter } = source
           if (laterAfter === null) strangers.join(one)?.refuse()
           else if (ended) one.refuse()
           else later.join(one, laterAfter)?.refuse()

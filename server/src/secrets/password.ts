@@ -3,6 +3,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
+import type { Source } from '../core/network.ts'
 import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
 import { createPasswordQueue, type Stranger } from './password-queue.ts'
 
@@ -25,9 +26,8 @@ export type Matches = (digest: string | null, password: string) => Promise<boole
 
 /** All of them reject with PasswordsBusy when the queue is full. */
 export type Passwords = {
-  digest(password: string): Promise<string>
   /** For known browsers and signed-in users. */
-  readonly matches: Matches
+  known(source: Source): { digest(password: string): Promise<string>; readonly matches: Matches }
   /** Runs `work` when it is the stranger's turn; only then may it check a password. */
   strangerInTurn<T>(stranger: Stranger, work: (matches: Matches) => Promise<T>): Promise<T>
   /** Turns away strangers who already have their answer, so that shutdown does not wait for them. */
@@ -46,8 +46,10 @@ export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWait
     return right && digest !== null
   }
   return {
-    digest: (password) => queue.known(() => digestPassword(password)),
-    matches: (digest, password) => queue.known(() => matches(digest, password)),
+    known: (source) => ({
+      digest: (password) => queue.known(source, () => digestPassword(password)),
+      matches: (digest, password) => queue.known(source, () => matches(digest, password)),
+    }),
     strangerInTurn: (stranger, work) =>
       queue.inTurn(stranger, (hash) => work((digest, password) => hash(() => matches(digest, password)))),
     endLater: queue.endLater,

@@ -84,6 +84,14 @@ describe('a full queue', () => {
     expect(queue.join(one('c', 'x', 'c1'))?.name).toBe('c1')
     expect(everyone(queue)).toEqual(['a1', 'b1'])
   })
+
+  it('of equally large applications, drops an entry of the network that has most in all of them', () => {
+    const queue = createQueue(3)
+    for (const name of ['a', 'b', 'c']) queue.join(one(name, 'crowded', name))
+    expect(queue.join(one('d', 'quiet', 'd'))?.name).toBe('c')
+    queue.join(one('e', 'crowded', 'e'))
+    expect(everyone(queue)).toEqual(['a', 'b', 'd'])
+  })
 })
 
 describe('for random sequences', () => {

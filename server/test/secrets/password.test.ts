@@ -16,8 +16,10 @@ test('a digest is argon2id with 19 MiB and two passes, salted, and matches its p
   expect(await verify(digest, 'correct horse batterY')).toBe(false)
 })
 
+const HOME = { accountId: 'acc', network: 'home' }
+
 describe('matching', () => {
-  const passwords = createPasswords()
+  const passwords = createPasswords().known(HOME)
 
   test('a password matches its own digest, the command line’s too, and no other', async () => {
     for (const digest of [
@@ -85,7 +87,7 @@ describe('WB-09 under a flood', () => {
   }
 
   test('passwords are checked one at a time', async () => {
-    const passwords = createPasswords()
+    const passwords = createPasswords().known(HOME)
     const digest = await passwords.digest('correct horse battery')
     const flood = () => Promise.all(Array.from({ length: 8 }, () => passwords.matches(digest, 'wrong')))
     expect(await mostAtOnce(flood)).toBe(1)
@@ -98,20 +100,18 @@ describe('WB-09 under a flood', () => {
     if (error instanceof PasswordsBusy) return 'busy'
     throw error
   }
-  const ask = (passwords: Passwords, digest: string | null, stranger: Stranger | null): Asked => {
-    const check = (matches: Passwords['matches']) => matches(digest, 'correct horse battery')
-    return (stranger ? passwords.strangerInTurn(stranger, check) : check(passwords.matches)).catch(busy)
-  }
+  const ask = (passwords: Passwords, digest: string | null, stranger: Stranger): Asked =>
+    passwords.strangerInTurn(stranger, (matches) => matches(digest, 'correct horse battery')).catch(busy)
+  const askKnown = (passwords: Passwords, digest: string | null, accountId: string, network: string): Asked =>
+    passwords.known({ accountId, network }).matches(digest, 'correct horse battery').catch(busy)
   const from = (network: string, laterAfter: number | null = null) => ({ network, accountId: 'acc', laterAfter })
-  const flood = (passwords: Passwords, digest: string, known: boolean) =>
-    Array.from({ length: 200 }, (_, index) =>
-      ask(passwords, index % 2 ? digest : null, known ? null : from(`network ${index}`)),
-    )
+  const flood = (passwords: Passwords, digest: string) =>
+    Array.from({ length: 200 }, (_, index) => ask(passwords, index % 2 ? digest : null, from(`network ${index}`)))
 
   test('25 unknown browsers are queued, the rest are shed at once, and then there is room again', async () => {
     const passwords = createPasswords()
-    const digest = await passwords.digest('correct horse battery')
-    const asked = flood(passwords, digest, false)
+    const digest = await digestPassword('correct horse battery')
+    const asked = flood(passwords, digest)
     let checked = 0
     const count = () => {
       checked += 1
@@ -122,21 +122,51 @@ describe('WB-09 under a flood', () => {
     expect(outcomes.slice(0, 26)).toEqual(Array.from({ length: 26 }, (_, index) => index % 2 === 1))
     expect(new Set(outcomes.slice(26))).toEqual(new Set(['busy']))
     expect(await checkedBefore, 'passwords that were checked before the last one was turned away').toBe(0)
-    expect(await passwords.matches(digest, 'correct horse battery')).toBe(true)
+    expect(await askKnown(passwords, digest, 'acc', 'home')).toBe(true)
   })
 
-  test('25 known browsers are queued, however many unknown ones wait', async () => {
+  test('50 known browsers are queued, however many unknown ones wait', async () => {
     const passwords = createPasswords()
-    const digest = await passwords.digest('correct horse battery')
-    const strangers = flood(passwords, digest, false)
-    const known = await Promise.all(flood(passwords, digest, true))
-    expect(known.filter((outcome) => outcome !== 'busy')).toHaveLength(25)
+    const digest = await digestPassword('correct horse battery')
+    const strangers = flood(passwords, digest)
+    const known = await Promise.all(
+      Array.from({ length: 200 }, (_, index) => askKnown(passwords, digest, `account ${index}`, `network ${index}`)),
+    )
+    expect(known.filter((outcome) => outcome !== 'busy')).toHaveLength(50)
     expect((await Promise.all(strangers)).filter((outcome) => outcome !== 'busy')).toHaveLength(26)
+  })
+
+  test.each([
+    [
+      'one account, from many networks',
+      'other account',
+      (index: number): [string, string] => ['acc', `network ${index}`],
+    ],
+    ['one account, from one network', 'acc', (): [string, string] => ['acc', 'crowded']],
+    [
+      'many accounts, from one network',
+      'other account',
+      (index: number): [string, string] => [`account ${index}`, 'crowded'],
+    ],
+  ])('200 known browsers of %s, turn no other known browser away', async (_, account, crowd) => {
+    const passwords = createPasswords()
+    const digest = await digestPassword('correct horse battery')
+    let done = 0
+    const asked = Array.from({ length: 200 }, (_, index) => {
+      const [accountId, network] = crowd(index)
+      return askKnown(passwords, null, accountId, network).then((outcome) => {
+        if (outcome !== 'busy') done += 1
+        return outcome
+      })
+    })
+    expect(await askKnown(passwords, digest, account, 'quiet')).toBe(true)
+    expect(done, 'checked before').toBeLessThanOrEqual(account === 'acc' || crowd(0)[0] === 'acc' ? 3 : 50)
+    expect((await Promise.all(asked)).filter((outcome) => outcome !== 'busy')).toHaveLength(50)
   })
 
   test('WB-07 forty at once from one network turn nobody else away, and whoever comes from another is next', async () => {
     const passwords = createPasswords()
-    const digest = await passwords.digest('correct horse battery')
+    const digest = await digestPassword('correct horse battery')
     let done = 0
     const asked = Array.from({ length: 40 }, () =>
       ask(passwords, null, from('crowded')).then((outcome) => {
@@ -156,17 +186,17 @@ describe('WB-09 under a flood', () => {
   test('WB-07 of those who have their answer, whose network failed least comes first, behind everybody else', async () => {
     const passwords = createPasswords()
     const order: string[] = []
-    const asked = (name: string, stranger: Stranger | null) =>
-      ask(passwords, null, stranger).then(() => order.push(name))
+    const asked = (name: string, stranger: Stranger) => ask(passwords, null, stranger).then(() => order.push(name))
+    const askedKnown = (name: string) => askKnown(passwords, null, 'acc', 'home').then(() => order.push(name))
     await Promise.all([
-      asked('running', null),
+      askedKnown('running'),
       asked('stranger whose turn it is', from('z', 9)),
       asked('failed before', from('a', 7)),
       asked('later', from('b', 0)),
       asked('later, second of its network', from('b', 0)),
       asked('later, other network', from('c', 0)),
       asked('stranger', from('d')),
-      asked('known', null),
+      askedKnown('known'),
     ])
     expect(order).toEqual([
       'running',
@@ -181,7 +211,7 @@ describe('WB-09 under a flood', () => {
   })
 
   test('an invalid digest does not block the queue', async () => {
-    const passwords = createPasswords({ maxWaiting: 2 })
+    const passwords = createPasswords({ maxWaiting: 2 }).known(HOME)
     const broken = Array.from({ length: 3 }, () => passwords.matches('not a digest', 'x').catch(() => 'failed'))
     expect(await Promise.all(broken)).toEqual(['failed', 'failed', 'failed'])
     expect(await passwords.matches(await passwords.digest('x'), 'x')).toBe(true)

@@ -6,7 +6,7 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { readSignInUser } from '../../store/sign-in/methods.ts'
 import { type HostAccount, renewSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
-import { attemptOf, provePasskey, type Refused, type SecondProof, spendCode, withAttempt } from './prove.ts'
+import { attemptOf, provePasskey, type Refused, type SecondProof, sourceOf, spendCode, withAttempt } from './prove.ts'
 import { hasSecondFactor } from './recovery-codes.ts'
 import { auditedBrowser, type Browser } from './sessions.ts'
 
@@ -26,7 +26,7 @@ export async function confirmWithPassword(
   const digest = digestAddress(context.config.keys, account.id, user.email)
   const attempt = attemptOf(context, account, digest, user, browser, 'confirm')
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(user.passwordDigest, given.password)
+    const right = await context.passwords.known(sourceOf(attempt)).matches(user.passwordDigest, given.password)
     if (!right || user.disabled) return { outcome: 'wrong' }
     if (!hasSecondFactor(user)) return renew(context, account, sessionUser, browser, 'password')
     const second = await spendCode(context, user, given.code, now)

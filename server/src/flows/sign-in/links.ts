@@ -5,6 +5,7 @@
 import type { Config } from '../../config.ts'
 import { byAnybody, byMailLink } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
+import { networkOf } from '../../core/network.ts'
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { signLink, verifyLink } from '../../secrets/web-texts.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
@@ -27,7 +28,7 @@ import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { createLink, type Recipient } from './mailed-link.ts'
-import { busy } from './prove.ts'
+import { busy, sourceOf } from './prove.ts'
 import type { Browser } from './sessions.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
 
@@ -102,7 +103,8 @@ export async function setPasswordByLink(
   if (!link || link.kind === 'remove_grant' || link.kind === 'sign_in') return { outcome: 'gone' }
   const problem = await problemOfPassword(given, { email: link.email, names: publicNames(context, account) })
   if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
-  const digest = await context.passwords.digest(given.password).catch(busy)
+  const source = sourceOf({ accountId: account.id, network: networkOf(browser.address) })
+  const digest = await context.passwords.known(source).digest(given.password).catch(busy)
   if (typeof digest !== 'string') return digest
 
   const set = await context.db.transaction(async (tx) => {

@@ -43,7 +43,7 @@ import { relyingParty } from '../accounts/address.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
-import { attemptOf, type Refused, withAttempt } from './prove.ts'
+import { attemptOf, type Refused, sourceOf, withAttempt } from './prove.ts'
 import { hasSecondFactor, issueRecoveryCodes } from './recovery-codes.ts'
 import { mustKeepSecondFactor } from './second-factor.ts'
 import type { Browser } from './sessions.ts'
@@ -90,11 +90,13 @@ export async function changePassword(
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
   const address = digestAddress(context.config.keys, account.id, user.email)
-  return withAttempt(context, attemptOf(context, account, address, user, browser, 'confirm'), async () => {
+  const attempt = attemptOf(context, account, address, user, browser, 'confirm')
+  const passwords = context.passwords.known(sourceOf(attempt))
+  return withAttempt(context, attempt, async () => {
     // A user without a password (passkey only) is not asked for one: this page requires a fresh session.
     const known = user.passwordDigest
-    if (known !== null && !(await context.passwords.matches(known, given.current))) return { outcome: 'wrong' }
-    const digest = await context.passwords.digest(given.password)
+    if (known !== null && !(await passwords.matches(known, given.current))) return { outcome: 'wrong' }
+    const digest = await passwords.digest(given.password)
     const saved = await withinSession(context, sessionUser, async (tx) => {
       await spendPasswordLinks(tx, sessionUser.id)
       await savePassword(tx, sessionUser.id, digest)

@@ -1,7 +1,7 @@
 /** Verification of passwords, authenticator and recovery codes and passkeys, with rate-limited attempts. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { networkOf } from '../../core/network.ts'
+import { networkOf, type Source } from '../../core/network.ts'
 import { isLastAttempt, maySignIn, type SignInHistory } from '../../core/sign-in/attempts.ts'
 import { decidePasskey, type SpentBudget } from '../../core/sign-in/stranger.ts'
 import { NOWHERE } from '../../gate/limiter.ts'
@@ -138,6 +138,10 @@ export function attemptOf(
     userId: user?.id ?? null,
     step,
   }
+}
+
+export function sourceOf({ network, accountId }: Pick<SignInAttempt, 'network' | 'accountId'>): Source {
+  return { network: network ?? NOWHERE, accountId }
 }
 
 /** Counts the attempt before it is verified, and uncounts it unless the result is `wrong`. */

@@ -15,7 +15,7 @@ import {
 import { findSignInUser, readSignInUser, type SignInUser, spendChallenge } from '../../store/sign-in/methods.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
-import { attemptOf, provePasskey, type Refused, spendCode, withAttempt } from './prove.ts'
+import { attemptOf, provePasskey, type Refused, sourceOf, spendCode, withAttempt } from './prove.ts'
 import { hasSecondFactor } from './recovery-codes.ts'
 import { type Authenticated, type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
 import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
@@ -44,7 +44,7 @@ export async function signInWithPassword(
     return signInAsStranger(context, { attempt, user, password, language: browser.language, enter })
   }
   return withAttempt(context, attempt, async () => {
-    const right = await context.passwords.matches(user.passwordDigest, password)
+    const right = await context.passwords.known(sourceOf(attempt)).matches(user.passwordDigest, password)
     return right && !user.disabled ? enter(user) : { outcome: 'wrong' }
   })
 }

@@ -5,14 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
 import { decideStranger, type StrangerDecision, type StrangerLimits } from '../../core/sign-in/stranger.ts'
-import { NOWHERE } from '../../gate/limiter.ts'
-import type { Source } from '../../gate/sign-in-failures.ts'
 import { insertMail, lockRecentMails } from '../../store/mails.ts'
 import type { SignInAttempt } from '../../store/sign-in/attempts.ts'
 import type { SignInUser } from '../../store/sign-in/methods.ts'
 import type { Context } from '../context.ts'
 import { createLink } from './mailed-link.ts'
-import { busy, noteRefused, type Refused, withAttempt } from './prove.ts'
+import { busy, noteRefused, type Refused, sourceOf, withAttempt } from './prove.ts'
 
 /**
  * The answer is the same whether the password is right, which is checked after the answer; then a link is mailed.
@@ -107,10 +105,6 @@ function mailConfirmation(context: Context, user: SignInUser, language: string):
     const linkId = await createLink(tx, 'sign_in', user)
     await insertMail(tx, { kind: 'sign_in', ...about, linkId, detail: {} })
   })
-}
-
-function sourceOf({ network, accountId }: SignInAttempt): Source {
-  return { network: network ?? NOWHERE, accountId }
 }
 
 /** Recorded once an hour: for the account, or for the whole service. */

@@ -7,6 +7,7 @@ import { restoreApplication, suspendApplication } from '../../../src/flows/appli
 import { setPasswordByLink } from '../../../src/flows/sign-in/links.ts'
 import { createLink } from '../../../src/flows/sign-in/mailed-link.ts'
 import { changePassword } from '../../../src/flows/sign-in/methods.ts'
+import { digestPassword } from '../../../src/secrets/password.ts'
 import { signLink } from '../../../src/secrets/web-texts.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { findAccountSession, insertSession } from '../../../src/store/sign-in/sessions.ts'
@@ -119,7 +120,7 @@ describe('TK-16: a password', () => {
     const world = await makeWorld()
     await service.database.query('update users set password_digest = $2 where id = $1', [
       world.user.id,
-      await service.context.passwords.digest('another one altogether'),
+      await digestPassword('another one altogether'),
     ])
     expect(await changeIt(world)).toMatchObject({ outcome: 'wrong' })
     expect(await alive(world)).toEqual(ALL)

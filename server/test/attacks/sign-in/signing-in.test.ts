@@ -271,8 +271,9 @@ describe('exhausting the service', () => {
     const link = signLink(service.config.keys, id, account.slug)
     const words = { link, password: 'another green harbour', again: 'another green harbour' }
     let over = false
-    const another = async () => {
-      while (!over) await context.passwords.digest('somebody else’s password').catch(() => sleep(1))
+    const another = async (_: unknown, index: number) => {
+      const passwords = context.passwords.known({ accountId: `account ${index}`, network: `network ${index}` })
+      while (!over) await passwords.digest('somebody else’s password').catch(() => sleep(1))
     }
     const others = Promise.all(Array.from({ length: 80 }, another))
     const page = await stranger().send('POST', '/link', words)

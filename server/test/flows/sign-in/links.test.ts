@@ -38,14 +38,17 @@ function abreast(many: number): Context {
   const { passwords } = service.context
   const { promise: all, resolve: go } = Promise.withResolvers<void>()
   let ready = 0
-  const digest = async (password: string) => {
-    const digested = await passwords.digest(password)
-    ready += 1
-    if (ready === many) go()
-    await all
-    return digested
-  }
-  return { ...service.context, passwords: { ...passwords, digest } }
+  const known: Context['passwords']['known'] = (source) => ({
+    ...passwords.known(source),
+    digest: async (password) => {
+      const digested = await passwords.known(source).digest(password)
+      ready += 1
+      if (ready === many) go()
+      await all
+      return digested
+    },
+  })
+  return { ...service.context, passwords: { ...passwords, known } }
 }
 
 /** Mailed, as by "Forgot your password?". */
