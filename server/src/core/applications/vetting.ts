@@ -13,7 +13,11 @@ export const MAX_OUTSIDE_GRANTS = 100
 export const MAX_UNVETTED_APPLICATIONS = 10
 
 /** An application that no operator has looked at, asked for access to an account that is not its own. */
-export type Unvetted = { readonly outsideGrants: number }
+export type Unvetted = {
+  readonly outsideGrants: number
+  /** This user granted it before, so is one of those who count. */
+  readonly counted: boolean
+}
 
 /** Why it cannot be granted: too many users outside its own account granted it, or a scope is dangerous. */
 export type VettingProblem = 'too_many_grants' | 'dangerous_scope'
@@ -21,5 +25,5 @@ export type VettingProblem = 'too_many_grants' | 'dangerous_scope'
 export function vettingProblem(unvetted: Unvetted | null, dangerous: boolean): VettingProblem | null {
   if (!unvetted) return null
   if (dangerous) return 'dangerous_scope'
-  return unvetted.outsideGrants >= MAX_OUTSIDE_GRANTS ? 'too_many_grants' : null
+  return !unvetted.counted && unvetted.outsideGrants >= MAX_OUTSIDE_GRANTS ? 'too_many_grants' : null
 }

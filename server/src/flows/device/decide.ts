@@ -24,7 +24,6 @@ import {
   type StoredDeviceCode,
   saveDeviceCode,
 } from '../../store/device/codes.ts'
-import { hasGrantedBefore } from '../../store/grants/grants.ts'
 import type { Queryable, Transaction } from '../../store/postgres/postgres.ts'
 import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -69,7 +68,7 @@ export async function grantDeviceCode(
     const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const
-    const unvetted = await lockUnvetted(tx, locked.code.applicationId, user.accountId)
+    const unvetted = await lockUnvetted(tx, locked.code.applicationId, user)
     // Checked after locking the user: a password change may have ended the session meanwhile.
     const session = onPage && (await holdSession(tx, onPage.sessionId, userId))
     if (onPage && !session) return { outcome: 'not_open' } as const
@@ -102,7 +101,7 @@ export async function grantDeviceCode(
     if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const
 
     const actor = onPage ? byUser(userId) : test ? byApplication(application.id) : BY_COMMAND_LINE
-    if (unvetted && !(await hasGrantedBefore(tx, user.id, application.id))) await countOutsideGrant(tx, application.id)
+    if (unvetted && !unvetted.counted) await countOutsideGrant(tx, application.id)
     await createGrant(tx, actor, user, application, {
       id: grantId,
       variant: code.variant,

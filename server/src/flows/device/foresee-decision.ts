@@ -41,7 +41,7 @@ export async function foreseeDecision(
   const barred = user.disabled || !account.policy.deviceFlow || !mayConnectByCode(account.policy, application)
   const entry = barred ? 'barred' : ENTRIES[answer]
   const dangerous = (await readScopes(db, consent.granted)).some((scope) => scope.dangerous)
-  const limited = vettingProblem(await readUnvetted(db, application.id, account.id), dangerous) !== null
+  const limited = vettingProblem(await readUnvetted(db, application.id, user), dangerous) !== null
   const grantable = entry === 'accepted' && consent.grantable && !application.suspended && !limited
   return { entry, granted: consent.granted, lacking: consent.lacking, grantable }
 }

@@ -84,7 +84,7 @@ export async function readDecision(
     code,
     application,
     consent.can,
-    await readUnvetted(context.db, application.id, account.id),
+    await readUnvetted(context.db, application.id, user),
     approver,
   )
   if (approval === 'reauthenticate') return { outcome: 'stale_session' }

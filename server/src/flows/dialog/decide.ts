@@ -15,7 +15,6 @@ import { readScopes } from '../../store/applications/scopes.ts'
 import { countOutsideGrant, lockUnvetted } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
-import { hasGrantedBefore } from '../../store/grants/grants.ts'
 import { holdSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
@@ -54,9 +53,7 @@ export async function decideDialog(
     const locked = await lockDialog(tx, dialogId)
     const user = await lockUser(tx, sessionUser.id)
     const unvetted =
-      locked && user && answer.decision === 'allow'
-        ? await lockUnvetted(tx, locked.dialog.applicationId, user.accountId)
-        : null
+      locked && user && answer.decision === 'allow' ? await lockUnvetted(tx, locked.dialog.applicationId, user) : null
     // Checked after locking the user: a password change may have ended the session meanwhile.
     const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
     if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
@@ -89,7 +86,7 @@ export async function decideDialog(
     if (approval === 'reauthenticate') return { outcome: 'stale_session' } as const
     if (approval !== 'ok') return { outcome: 'unvetted' } as const
     if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
-    if (unvetted && !(await hasGrantedBefore(tx, user.id, application.id))) await countOutsideGrant(tx, application.id)
+    if (unvetted && !unvetted.counted) await countOutsideGrant(tx, application.id)
     await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,
       variant: 'token_set',

@@ -64,7 +64,7 @@ export async function readDialogView(
   if (!policyAllows(account.policy, application)) return { outcome: 'barred', application: application.name }
   const consent = await describeConsent(context.db, user, dialog.scopes, application)
   const { authenticatedAt } = sessionUser.session
-  const unvetted = await readUnvetted(context.db, application.id, account.id)
+  const unvetted = await readUnvetted(context.db, application.id, user)
   const approval = dialogApproval(context, consent.can, unvetted, authenticatedAt, now)
   if (approval === 'reauthenticate') return { outcome: 'stale_session' }
   return {

@@ -12,24 +12,26 @@ export async function insertVetting(tx: Transaction, applicationId: string): Pro
 /** An approval is for the name and the scopes that the operator saw. */
 const APPROVED = '(v.vetted_at is not null and v.vetted_name = a.name and v.vetted_scopes @> a.allowed_scopes)'
 
-/** Null for every other application, and for the account that registered this one. */
-const UNVETTED = `select v.outside_grants as "outsideGrants"
+/** Null for every other application, and for users of the account that registered this one. */
+const UNVETTED = `select v.outside_grants as "outsideGrants",
+    exists (select from grants g where g.user_id = $3 and g.application_id = $1) as counted
   from application_vettings v join applications a on a.id = v.application_id
   where v.application_id = $1 and not ${APPROVED} and a.publisher_status = 'unverified' and a.account_id <> $2`
 
-export async function readUnvetted(db: Queryable, applicationId: string, accountId: string): Promise<Unvetted | null> {
-  const { rows } = await db.query<Unvetted>(UNVETTED, [applicationId, accountId])
+type Grantor = { readonly id: string; readonly accountId: string }
+
+export async function readUnvetted(db: Queryable, applicationId: string, user: Grantor): Promise<Unvetted | null> {
+  const { rows } = await db.query<Unvetted>(UNVETTED, [applicationId, user.accountId, user.id])
   return rows[0] ?? null
 }
 
-/** The same, locked, so that the count is exact. Locks nothing for an application that is not limited. */
-export async function lockUnvetted(
-  tx: Transaction,
-  applicationId: string,
-  accountId: string,
-): Promise<Unvetted | null> {
-  const { rows } = await tx.query<Unvetted>(`${UNVETTED} for update of v`, [applicationId, accountId])
-  return rows[0] ?? null
+/**
+ * The same, locked, so that the count is exact. Locks nothing for an application that is not limited. Reads after
+ * locking: a statement that waited for the lock does not see the grant that was made meanwhile.
+ */
+export async function lockUnvetted(tx: Transaction, applicationId: string, user: Grantor): Promise<Unvetted | null> {
+  const { rowCount } = await tx.query(`${UNVETTED} for update of v`, [applicationId, user.accountId, user.id])
+  return rowCount === 0 ? null : readUnvetted(tx, applicationId, user)
 }
 
 /** Requires `lockUnvetted`. */
@@ -50,7 +52,10 @@ export async function countUnvettedApplications(tx: Transaction, accountId: stri
   return rows[0]?.unvetted ?? 0
 }
 
-export type Vetting = Unvetted & { readonly requestedAt: number | null; readonly vettedAt: number | null }
+export type Vetting = Pick<Unvetted, 'outsideGrants'> & {
+  readonly requestedAt: number | null
+  readonly vettedAt: number | null
+}
 
 const VETTING = `v.outside_grants as "outsideGrants", v.requested_at as "requestedAt",
   case when ${APPROVED} then v.vetted_at end as "vettedAt"`

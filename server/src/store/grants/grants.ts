@@ -209,15 +209,6 @@ async function makeFinal(
   )
 }
 
-/** Whether this user has a grant of this application, revoked or not. */
-export async function hasGrantedBefore(db: Queryable, userId: string, applicationId: string): Promise<boolean> {
-  const { rows } = await db.query<{ granted: boolean }>(
-    'select exists (select from grants where user_id = $1 and application_id = $2) as granted',
-    [userId, applicationId],
-  )
-  return rows[0]?.granted ?? false
-}
-
 /** Counts at most `atLeast` rows. */
 export async function hasLiveGrants(db: Queryable, applicationId: string, atLeast: number): Promise<boolean> {
   const { rows } = await db.query<{ grants: number }>(

@@ -28,13 +28,14 @@ describe('granting a request', () => {
     ['in a crowd then wants the last group of the code', { crowded: true, ...fresh }, 'retype'],
     [
       'is refused when an unvetted application has a hundred grants',
-      { unvetted: { outsideGrants: 100 } },
+      { unvetted: { outsideGrants: 100, counted: false } },
       'too_many_grants',
     ],
-    ['is possible for its hundredth', { unvetted: { outsideGrants: 99 } }, 'ok'],
+    ['is possible for its hundredth', { unvetted: { outsideGrants: 99, counted: false } }, 'ok'],
+    ['is possible again for one of the hundred', { unvetted: { outsideGrants: 100, counted: true } }, 'ok'],
     [
       'of a dangerous scope is refused to an unvetted application',
-      { dangerous: true, ...fresh, unvetted: { outsideGrants: 0 } },
+      { dangerous: true, ...fresh, unvetted: { outsideGrants: 0, counted: true } },
       'dangerous_scope',
     ],
     ['from another country wants the last group of the code', { origin: 'other_country', unverified: false }, 'retype'],

@@ -110,6 +110,28 @@ describe('an application that no operator has looked at', () => {
     expect(await counted(application)).toBe(1)
   })
 
+  it('is granted again by those who did before, when the hundred is reached, by code or in the dialog', async () => {
+    const application = await register(MAX_OUTSIDE_GRANTS - 1)
+    const { user, web } = await makeSignedInUser(service)
+    expect(await grantIn(application, user)).toBe('granted')
+    expect(await grantIn(application, await makeUser(service.context.db, service.account.slug))).toBe('unvetted')
+    expect(await grantIn(application, user), 'by code').toBe('granted')
+    await consentOf(web, application)
+    expect(web.last?.text, 'on the page').toContain('value="allow"')
+    const { window } = await openQuestion(service, { application, user, parameters: { scope: 'orders:read' } })
+    const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
+    expect(left, 'in the dialog').not.toBeNull()
+    expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
+  })
+
+  it('counts a user once who grants it twice at the same moment', async () => {
+    const application = await register()
+    const { user } = await makeSignedInUser(service)
+    const codes = [await codeOf(application), await codeOf(application), await codeOf(application)]
+    const outcomes = await Promise.all(codes.map(({ user_code }) => service.grant(user_code, user)))
+    expect([...new Set(outcomes), await counted(application)]).toEqual(['granted', 1])
+  })
+
   it('at 99, one of many grants at the same moment passes', async () => {
     const application = await register(MAX_OUTSIDE_GRANTS - 1)
     const users = await makeSignedInUsers(service, 8)
@@ -214,7 +236,7 @@ describe('there is no limit', () => {
     await setApplicationPublisher(db, application.id, { status: 'verified', name: 'acme.example' })
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
     await setApplicationPublisher(db, application.id, { status: 'unverified', name: null })
-    expect(await grantIn(application, service.user)).toBe('unvetted')
+    expect(await grantIn(application, await makeUser(db, service.account.slug))).toBe('unvetted')
   })
 
   it('for an application that an operator registered on the command line', async () => {
