@@ -66,18 +66,17 @@ export async function readSecondStep(
   context: Context,
   account: HostAccount,
   step: string,
-  now: number,
   browser: Browser,
 ): Promise<{ readonly authenticator: boolean; readonly passkey: boolean } | null> {
-  const passed = await verifyStep(context, account, step, now, browser)
+  const passed = await verifyStep(context, account, step, browser)
   return passed && { authenticator: passed.user.authenticator !== null, passkey: passed.user.hasPasskey }
 }
 
 /** The first step, in the browser that passed it. */
-async function verifyStep(context: Context, account: HostAccount, text: string, now: number, { mark }: Browser) {
+async function verifyStep(context: Context, account: HostAccount, text: string, { mark }: Browser) {
   const step = verifySecondStep(context.config.keys, text, account.slug, mark)
   const user = step && (await readSignInUser(context.db, account.id, step.userId))
-  if (!step || !user || user.disabled || now - step.at > SECOND_STEP_MS) return null
+  if (!step || !user || user.disabled || user.readAt - step.at > SECOND_STEP_MS) return null
   return step.passwordMark === markPassword(user.passwordDigest ?? '') ? { step, user } : null
 }
 
@@ -92,7 +91,7 @@ export async function signInWithCode(
   now: number,
   browser: Browser,
 ): Promise<SignInResult> {
-  const passed = await verifyStep(context, account, given.step, now, browser)
+  const passed = await verifyStep(context, account, given.step, browser)
   if (!passed) return { outcome: 'expired' }
   const { step, user } = passed
   const attempt = attemptOf(
@@ -149,8 +148,7 @@ async function enter(
 }
 
 function secondStep(context: Context, account: HostAccount, user: SignInUser, { mark }: Browser): SignInResult {
-  const at = Math.floor(context.applications.now())
-  const step = { userId: user.id, at, passwordMark: markPassword(user.passwordDigest ?? '') }
+  const step = { userId: user.id, at: Math.floor(user.readAt), passwordMark: markPassword(user.passwordDigest ?? '') }
   return { outcome: 'second_step', step: signSecondStep(context.config.keys, step, account.slug, mark) }
 }
 

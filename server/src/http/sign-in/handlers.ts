@@ -57,7 +57,7 @@ async function askForSecondStep(
   minutes: number,
 ): Promise<{ page: string; status: 200 | 400 }> {
   const { account, browser, fields, frame, now } = request
-  const offered = await readSecondStep(context, account, browser.step ?? '', now, browser)
+  const offered = await readSecondStep(context, account, browser.step ?? '', browser)
   if (!offered) return signInAgain(context, request, { problem: 'expired' })
   const passkey = offered.passkey ? passkeyRequest(context, account, now) : null
   const model = { next: nextPath(fields.get('next')), problem, minutes, authenticator: offered.authenticator, passkey }

@@ -12,6 +12,8 @@ export type SignInUser = {
   readonly passwordDigest: string | null
   readonly authenticator: Authenticator | null
   readonly hasPasskey: boolean
+  /** PostgreSQL's time. */
+  readonly readAt: number
 }
 
 export type Authenticator = {
@@ -23,7 +25,8 @@ export type Authenticator = {
 
 const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
     u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at,
-    exists (select from passkeys p where p.user_id = u.id) as "hasPasskey"
+    exists (select from passkeys p where p.user_id = u.id) as "hasPasskey",
+    now() as "readAt"
   from users u left join authenticators t on t.user_id = u.id`
 
 type Row = Omit<SignInUser, 'authenticator'> & {

@@ -3,8 +3,10 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { sendPersonLink, setPersonRoles } from '../../../src/flows/accounts/people.ts'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { createSetupLink } from '../../../src/flows/accounts/set-up.ts'
+import { readSecondStep, SECOND_STEP_MS, signInWithPassword } from '../../../src/flows/sign-in/sign-in.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { addAuthenticatorHere, addPasskeyHere, recoveryCodesOn } from '../../rig/factors/add-factor.ts'
+import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
@@ -48,6 +50,24 @@ const kindsOf = async (user: MadeUser) =>
   ).map(({ kind }) => kind)
 const codesLeft = async (user: MadeUser) =>
   (await service.database.query('select from recovery_codes where user_id = $1', [user.id])).length
+
+describe('the second step of a sign-in', () => {
+  it('is open for five minutes by PostgreSQL’s clock, whatever time the process believes it is', async () => {
+    const user = await makeClerk(service.account.slug)
+    await makeAuthenticator(service, user)
+    const account = { ...service.account, name: 'Acme', colour: null, logoVersion: null }
+    const browser = { address: null, agent: null, known: null, mark: 'mark', language: 'en' }
+    for (const clock of [0, 1e15]) {
+      const applications = { ...service.context.applications, now: () => clock }
+      const context = { ...service.context, applications }
+      const first = await signInWithPassword(context, account, { email: user.email, password: PASSWORD }, browser)
+      const step = first.outcome === 'second_step' ? first.step : ''
+      expect(await readSecondStep(context, account, step, browser)).toEqual({ authenticator: true, passkey: false })
+      await service.database.advance(SECOND_STEP_MS + 1_000)
+      expect(await readSecondStep(context, account, step, browser)).toBeNull()
+    }
+  })
+})
 
 describe('an administrator', () => {
   it('reads until when a second factor is needed, and cannot go on without one afterwards', async () => {
