@@ -100,6 +100,7 @@ CREATE TABLE public.accounts (
     colour text,
     logo bytea,
     logo_version text,
+    has_operators boolean DEFAULT false NOT NULL,
     device_flow boolean DEFAULT true NOT NULL,
     unverified_publishers boolean DEFAULT true NOT NULL,
     only_applications text[],
@@ -746,10 +747,10 @@ CREATE TABLE public.users (
     language_chosen boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
-    invited_by text,
-    promoted_by text,
-    enabled_by text,
-    reset_by text,
+    invited_by text[] DEFAULT '{}'::text[] NOT NULL,
+    promoted_by text[] DEFAULT '{}'::text[] NOT NULL,
+    enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
+    reset_by text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
     CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text))
@@ -1245,18 +1246,6 @@ ALTER TABLE ONLY public.user_roles
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
-
-ALTER TABLE ONLY public.users
-    ADD CONSTRAINT users_enabled_by_fkey FOREIGN KEY (enabled_by) REFERENCES public.users(id);
-
-ALTER TABLE ONLY public.users
-    ADD CONSTRAINT users_invited_by_fkey FOREIGN KEY (invited_by) REFERENCES public.users(id);
-
-ALTER TABLE ONLY public.users
-    ADD CONSTRAINT users_promoted_by_fkey FOREIGN KEY (promoted_by) REFERENCES public.users(id);
-
-ALTER TABLE ONLY public.users
-    ADD CONSTRAINT users_reset_by_fkey FOREIGN KEY (reset_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.webhook_deliveries
     ADD CONSTRAINT webhook_deliveries_endpoint_id_fkey FOREIGN KEY (endpoint_id) REFERENCES public.webhook_endpoints(id);

@@ -13,6 +13,8 @@ create table accounts (
   logo                  bytea constraint accounts_logo_check check (length(logo) <= 262144),
   -- New for every logo, so that browsers can cache it.
   logo_version          text constraint accounts_logo_version_check check (logo_version ~ '^[0-9a-f]{12}$'),
+  -- A process whose OPERATOR_ACCOUNT names it has started: its administrators are the operators.
+  has_operators         boolean not null default false,
   -- Application policy of the account: these two columns and the list.
   device_flow           boolean not null default true,
   unverified_publishers boolean not null default true,
@@ -63,12 +65,13 @@ create table users (
   language_chosen boolean not null default false,
   created_at      timestamptz not null,
   disabled_at     timestamptz,
-  -- The administrators who last gave the user access; null: nobody, or the command line. Two users of whom one gave the
-  -- other access do not count as two operators (core/operator/second-operator.ts).
-  invited_by      text constraint users_invited_by_fkey references users,
-  promoted_by     text constraint users_promoted_by_fkey references users,
-  enabled_by      text constraint users_enabled_by_fkey references users,
-  reset_by        text constraint users_reset_by_fkey references users,
+  -- Ids of the administrators who last gave the user access: of an operator, who proposed and who confirmed it. Empty:
+  -- nobody, or the command line. Two users of whom one gave the other access do not count as two operators
+  -- (core/operator/second-operator.ts).
+  invited_by      text[] not null default '{}',
+  promoted_by     text[] not null default '{}',
+  enabled_by      text[] not null default '{}',
+  reset_by        text[] not null default '{}',
   constraint users_account_id_email_key unique (account_id, email)
 );
 

@@ -37,6 +37,7 @@ import { createOutbound } from './outbound.ts'
 import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
+import { markOperatorsAccount } from './store/accounts/accounts.ts'
 import { gatherReads } from './store/device/batched-reads.ts'
 import { markSigning } from './store/operator/signing-keys.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
@@ -167,12 +168,13 @@ function behind(base: string | null, path: string): string | null {
 }
 
 async function prepare(context: Context, server: HttpServer): Promise<string> {
-  const { host, port, deviceCodeLifetimeMs } = context.config
+  const { host, port, deviceCodeLifetimeMs, operatorAccount } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
   if (!(await dropRetiredKeys(context))) {
     throw new CommandRefused('The first key in LATCHKEY_KEYS was retired. Move another key to the front.')
   }
   await markSigning(context.db, context.config.keys.signing.id)
+  if (operatorAccount !== null) await markOperatorsAccount(context.db, operatorAccount)
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()

@@ -57,8 +57,10 @@ export function defineUser(user: Command): void {
       const { databaseUrl, operatorAccount } = readConfig(['databaseUrl', 'operatorAccount'])
       return withDatabase(databaseUrl, async (db) => {
         const { account, user: email } = options
-        const { id } = unwrap(await enableByCommandLine(db, operatorAccount, { account, email }))
-        print(options, { id, account, email }, `Enabled the user ${email} (${id}) of ${account}.`)
+        const { id, needsReset } = unwrap(await enableByCommandLine(db, operatorAccount, { account, email }))
+        const words = `Enabled the user ${email} (${id}) of ${account}.`
+        const hint = ' The key of their authenticator was retired: "latchkey user link --reset" lets them sign in.'
+        print(options, { id, account, email, needsReset }, needsReset ? `${words}${hint}` : words)
       })
     })
 }

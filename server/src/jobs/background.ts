@@ -15,6 +15,7 @@ import { sendDueMails } from '../flows/send-mails.ts'
 import { recordRefusals } from '../flows/sign-in/refusals.ts'
 import { sweep } from '../flows/sweep.ts'
 import { createWebhookSender } from '../flows/webhooks/send.ts'
+import { markOperatorsAccount } from '../store/accounts/accounts.ts'
 import { markSigning } from '../store/operator/signing-keys.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
 
@@ -54,6 +55,9 @@ const REFUSALS_MS = 2_000
 const RECORD_REFUSALS_MS = 60_000
 
 const JUDGE_MS = 60_000
+
+/** The command line knows the operators' account within this time after it was created. */
+const OPERATORS_MS = 60_000
 
 /** Operators are notified of a suspension within this time, and reminded again a day later. */
 const REMIND_MS = 60_000
@@ -108,6 +112,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
     repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
+    repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context).catch(expected)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run().catch(expected)),
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
@@ -134,6 +139,10 @@ export function startBackground(context: Context): Background {
       sealer.logHead()
     },
   }
+}
+
+async function markOperators({ db, config }: Context): Promise<void> {
+  if (config.operatorAccount !== null) await markOperatorsAccount(db, config.operatorAccount)
 }
 
 function recordSigning({ db, config }: Context): Promise<void> {

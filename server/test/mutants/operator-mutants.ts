@@ -28,14 +28,14 @@ const left: readonly Left[] = [
   [
     'second-from',
     RULE,
-    "if (gaveAccess(by, confirmer)) return 'access_from_proposer'",
+    "if (confirmer.accessFrom.includes(by.id)) return 'access_from_proposer'",
     '',
     'the second mailbox of the proposer confirms',
   ],
   [
     'second-to',
     RULE,
-    "return gaveAccess(confirmer, by) ? 'access_to_proposer' : null",
+    "return by.accessFrom.includes(confirmer.id) ? 'access_to_proposer' : null",
     'return null',
     'the second mailbox proposes, and its owner confirms',
   ],
@@ -74,8 +74,16 @@ const left: readonly Left[] = [
     'if (false)',
     'one operator resets another',
   ],
+  [
+    'tie-confirmed',
+    'flows/operator/decide-change.ts',
+    'givers: [proposer.id, operator.id]',
+    'givers: [proposer.id]',
+    'who confirmed the second mailbox of their own is forgotten',
+  ],
   ...(['invited', 'promoted', 'enabled', 'reset'] as const).map((how): Left => {
-    const text = `await saveAccessGiver(tx, ${how === 'invited' ? 'user.id' : 'userId'}, '${how}', by.id)`
+    const givers = how === 'enabled' ? 'giver.givers' : 'givers'
+    const text = `await saveAccessGivers(tx, ${how === 'invited' ? 'user.id' : 'userId'}, '${how}', ${givers})`
     const [file, allows] = ['flows/accounts/give-access.ts', `who ${how} an operator is forgotten`]
     return [`tie-${how}`, file, text, how === 'promoted' ? 'await null' : '', allows]
   }),

@@ -3,17 +3,11 @@
  * or a change of the operators themselves. docs/decisions/0040-two-operators-are-two-people.md
  */
 
-/** Who last gave a user access, by user id; null: nobody, or the command line. */
-export type AccessGivers = {
-  readonly invitedBy: string | null
-  readonly promotedBy: string | null
-  readonly enabledBy: string | null
-  readonly resetBy: string | null
-}
-
-export type Operator = AccessGivers & {
+export type Operator = {
   readonly id: string
   readonly email: string
+  /** Ids of those who last invited, promoted, enabled or reset this one: who proposed it, and who confirmed it. */
+  readonly accessFrom: readonly string[]
   /** Enabled, and an administrator of the operators' account. */
   readonly active: boolean
   /** A change of this operator is waiting for confirmation. */
@@ -48,10 +42,6 @@ export function confirmationProblem({ by, operators }: Proposal, confirmer: Oper
   if (!operators.includes(confirmer.id)) return 'newer'
   if (confirmer.changePending) return 'change_pending'
   if (!by.active) return 'proposer_left'
-  if (gaveAccess(by, confirmer)) return 'access_from_proposer'
-  return gaveAccess(confirmer, by) ? 'access_to_proposer' : null
-}
-
-function gaveAccess(giver: Operator, { invitedBy, promotedBy, enabledBy, resetBy }: Operator): boolean {
-  return [invitedBy, promotedBy, enabledBy, resetBy].includes(giver.id)
+  if (confirmer.accessFrom.includes(by.id)) return 'access_from_proposer'
+  return by.accessFrom.includes(confirmer.id) ? 'access_to_proposer' : null
 }

@@ -17,7 +17,8 @@ import {
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { countRecentInvitations, lockRecentMails } from '../../store/mails.ts'
-import { saveAccessGiver } from '../../store/operator/operators.ts'
+import { saveAccessGivers } from '../../store/operator/operators.ts'
+import { hasRetiredFactor } from '../../store/operator/signing-keys.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import { mailLink } from '../sign-in/links.ts'
@@ -27,6 +28,8 @@ export type Giver = {
   readonly actor: Actor
   /** Whose wish it was; named in mails. */
   readonly by: Pick<User, 'id' | 'email'>
+  /** Ids of the administrators who gave the access: also of the one who confirmed it. */
+  readonly givers: readonly string[]
 }
 
 export type NotFound = { readonly outcome: 'not_found' }
@@ -50,13 +53,13 @@ export type NewPerson = {
 /** `exists`: the account already has this address. */
 export async function inviteUser(
   tx: Transaction,
-  { actor, by }: Giver,
+  { actor, by, givers }: Giver,
   { accountId, email, roleIds, language }: NewPerson,
 ): Promise<Given | TooMany | { readonly outcome: 'exists' }> {
   if ((await countRecentInvitations(tx, accountId)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
   const user = { id: createId('usr'), accountId }
   if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds }))) return { outcome: 'exists' }
-  await saveAccessGiver(tx, user.id, 'invited', by.id)
+  await saveAccessGivers(tx, user.id, 'invited', givers)
   await recordEvent(tx, { kind: 'user.invited', actor, accountId, userId: user.id, detail: { roles: roleIds } })
   await mailLink(tx, user, language, { kind: 'invitation', detail: { by: by.email } })
   return { outcome: 'given', userId: user.id }
@@ -89,7 +92,7 @@ export async function lockMember(tx: Transaction, accountId: string, userId: str
 /** Replaces the roles of a user. Requires `lockMember`. */
 export async function giveRoles(
   tx: Transaction,
-  { actor, by }: Giver,
+  { actor, givers }: Giver,
   member: Member,
   { roleIds, administrator }: ChosenRoles,
 ): Promise<Given> {
@@ -98,21 +101,34 @@ export async function giveRoles(
   const added = roleIds.filter((id) => !had.includes(id))
   const removed = had.filter((id) => !roleIds.includes(id))
   if (added.length + removed.length === 0) return { outcome: 'given', userId }
-  if (administrator && !member.administrator) await saveAccessGiver(tx, userId, 'promoted', by.id)
+  if (administrator && !member.administrator) await saveAccessGivers(tx, userId, 'promoted', givers)
   if (!administrator) await endTestModesOf(tx, actor, userId)
   await replaceUserRoles(tx, userId, roleIds)
   await recordEvent(tx, { kind: 'user.roles_changed', actor, accountId, userId, detail: { added, removed } })
   return { outcome: 'given', userId }
 }
 
-/** Lets a disabled user sign in again. Requires `lockMember`. */
-export async function enableUser(tx: Transaction, { actor, by }: Giver, member: Member): Promise<Given> {
+/**
+ * Lets a disabled user sign in again. Resets a user who could not, because the key of their authenticator was retired
+ * meanwhile (`reset`). Requires `lockMember`.
+ */
+export async function enableUser(
+  tx: Transaction,
+  giver: Giver,
+  member: Member,
+  language: string,
+): Promise<(Given & { readonly reset: boolean }) | TooMany> {
   const { id: userId, accountId } = member
-  if (await setDisabled(tx, userId, false)) {
-    await saveAccessGiver(tx, userId, 'enabled', by.id)
-    await recordEvent(tx, { kind: 'user.enabled', actor, accountId, userId })
+  if (!member.disabled) return { outcome: 'given', userId, reset: false }
+  const reset = await hasRetiredFactor(tx, userId)
+  if (reset) {
+    const mailed = await resetAndMail(tx, giver, member, language)
+    if (mailed.outcome !== 'given') return mailed
   }
-  return { outcome: 'given', userId }
+  await setDisabled(tx, userId, false)
+  await saveAccessGivers(tx, userId, 'enabled', giver.givers)
+  await recordEvent(tx, { kind: 'user.enabled', actor: giver.actor, accountId, userId })
+  return { outcome: 'given', userId, reset }
 }
 
 /**
@@ -122,14 +138,14 @@ export async function enableUser(tx: Transaction, { actor, by }: Giver, member: 
  */
 export async function resetAndMail(
   tx: Transaction,
-  { actor, by }: Giver,
+  { actor, by, givers }: Giver,
   member: Member,
   language: string,
 ): Promise<Given | TooMany> {
   const { id: userId, accountId } = member
   const recent = await lockRecentMails(tx, userId, ['invitation', 'reset'])
   if (recent >= LINKS_PER_PERSON) return { outcome: 'too_many' }
-  await saveAccessGiver(tx, userId, 'reset', by.id)
+  await saveAccessGivers(tx, userId, 'reset', givers)
   await resetUser(tx, actor, userId)
   await recordEvent(tx, { kind: 'user.reset', actor, accountId, userId })
   const kind = hasSignInMethod(member) ? 'reset' : 'invitation'

@@ -58,7 +58,7 @@ function withStatus(member: Member): Person {
   return { ...member, status: member.disabled ? 'disabled' : hasSignInMethod(member) ? 'active' : 'invited' }
 }
 
-const giverOf = (by: User): Giver => ({ actor: byUser(by.id), by })
+const giverOf = (by: User): Giver => ({ actor: byUser(by.id), by, givers: [by.id] })
 
 export type InvitationResult =
   | { readonly outcome: 'invited'; readonly userId: string }
@@ -150,7 +150,14 @@ export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: 
   })
 }
 
-export type EnablingResult = { readonly outcome: 'enabled' } | ProposalResult | NotFound | Forbidden
+export type EnablingResult =
+  | { readonly outcome: 'enabled' }
+  /** Enabled, and a link was mailed to them: their authenticator no longer works. */
+  | { readonly outcome: 'sent' }
+  | ProposalResult
+  | TooMany
+  | NotFound
+  | Forbidden
 
 export function enablePerson(
   context: Pick<Context, 'db' | 'config'>,
@@ -163,8 +170,8 @@ export function enablePerson(
     if (member.disabled && member.administrator && isOperatorsAccount(context, account)) {
       return proposeOperatorChange(tx, administrator, wishFor('enable', member, administrator.language))
     }
-    await enableUser(tx, giverOf(administrator), member)
-    return { outcome: 'enabled' }
+    const result = await enableUser(tx, giverOf(administrator), member, administrator.language ?? 'en')
+    return result.outcome === 'given' ? { outcome: result.reset ? 'sent' : 'enabled' } : result
   })
 }
 

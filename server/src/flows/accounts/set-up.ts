@@ -4,7 +4,7 @@ import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { saveAccessGiver } from '../../store/operator/operators.ts'
+import { saveAccessGivers } from '../../store/operator/operators.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { linkAddress } from '../sign-in/links.ts'
@@ -38,7 +38,7 @@ async function addSetupLink(
   if (user.disabled) return refused(`${user.email} is disabled.`)
   const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   if (given.reset) {
-    await saveAccessGiver(tx, user.id, 'reset', null)
+    await saveAccessGivers(tx, user.id, 'reset', [])
     await resetUser(tx, BY_COMMAND_LINE, user.id)
     await recordEvent(tx, { kind: 'user.reset', ...about })
   }

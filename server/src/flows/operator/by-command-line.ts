@@ -11,8 +11,8 @@ import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 
 /** The user of an account whom the command line gave access. */
 export type ByCommandLine = {
-  readonly account: Pick<Account, 'id' | 'slug'>
-  /** Slug of the operators' account; null: there are no operators. */
+  readonly account: Pick<Account, 'id' | 'slug' | 'hasOperators'>
+  /** Slug of the operators' account in this environment, before the service has started with it; null: not said. */
   readonly operatorAccount: string | null
   readonly change: OperatorChangeKind
   readonly user: { readonly id: string; readonly email: string; readonly administrator: boolean }
@@ -21,7 +21,8 @@ export type ByCommandLine = {
 /** Does nothing for users who are not operators. */
 export async function noteOperatorChange(tx: Transaction, given: ByCommandLine): Promise<void> {
   const { account, operatorAccount, change, user } = given
-  if (account.slug !== operatorAccount || !user.administrator) return
+  const isOperator = user.administrator && (account.hasOperators || account.slug === operatorAccount)
+  if (!isOperator) return
   const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   await recordEvent(tx, { kind: 'operator.changed_alone', ...about, detail: { change } })
   const detail = { what: 'alone', change, email: user.email, by: null, confirmedBy: null } as const

@@ -64,7 +64,11 @@ export function confirmOperatorChange(
     if (!proposer) return { outcome: 'not_found' }
     const problem = await problemOfSecond(tx, change, operator.id)
     if (problem) return { outcome: 'not_eligible', problem }
-    const given = await apply(tx, { actor: byOperator(operator.id), by: proposer }, change)
+    const given = await apply(
+      tx,
+      { actor: byOperator(operator.id), by: proposer, givers: [proposer.id, operator.id] },
+      change,
+    )
     if (given.outcome !== 'given') return given
     await markChangeDecided(tx, change.id, 'confirmed', operator.id)
     await recordOperatorChange(tx, 'operator.confirmed', operator, { ...change, userId: given.userId })
@@ -95,7 +99,7 @@ async function apply(
   if (!member) return STALE
   if (change === 'promote') return roles && !member.administrator ? giveRoles(tx, giver, member, roles) : STALE
   if (!member.administrator || member.disabled !== (change === 'enable')) return STALE
-  return change === 'enable' ? enableUser(tx, giver, member) : resetAndMail(tx, giver, member, language)
+  return change === 'enable' ? enableUser(tx, giver, member, language) : resetAndMail(tx, giver, member, language)
 }
 
 export type ChangeRejection = { readonly outcome: 'declined' | 'withdrawn' | 'not_found' } | Forbidden

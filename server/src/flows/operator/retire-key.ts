@@ -37,6 +37,8 @@ export const RETIREMENT_SETTINGS = [
   'accessKeyOverlapMs',
   'refreshTokenLifetimeMs',
   'grantLifetimeMs',
+  'sessionIdleMs',
+  'operatorSessionIdleMs',
 ] as const satisfies readonly (keyof Config)[]
 
 export type Retiring = Lifetimes & { readonly db: Postgres; readonly keys: Keyset }

@@ -77,6 +77,7 @@ export const enable: PageHandler<UserRequest> = async (context, request) => {
   const userId = request.fields.get('user') ?? ''
   const { outcome } = await enablePerson(context, request.sessionUser.id, userId)
   if (outcome === 'enabled') return toPeople('enabled', userId)
+  if (outcome === 'sent') return toPeople('link_sent', userId)
   if (outcome === 'proposed') return PROPOSED
   if (outcome === 'forbidden' || outcome === 'not_found') return { refusal: outcome }
   return person(context, request, outcome)

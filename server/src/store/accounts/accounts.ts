@@ -8,6 +8,8 @@ export type Account = {
   readonly slug: string
   readonly name: string
   readonly colour: string | null
+  /** Its administrators are the operators, as a running process said. */
+  readonly hasOperators: boolean
   readonly policy: AccountPolicy
 }
 
@@ -26,18 +28,24 @@ type Row = {
   slug: string
   name: string
   colour: string | null
+  has_operators: boolean
   device_flow: boolean
   unverified_publishers: boolean
   only_applications: string[] | null
   second_factor_required_at: number | null
 }
 
-const ACCOUNT = `select id, slug, name, colour, device_flow, unverified_publishers, only_applications,
+const ACCOUNT = `select id, slug, name, colour, has_operators, device_flow, unverified_publishers, only_applications,
   second_factor_required_at from accounts`
 
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
   const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
   return rows[0] ? fromRow(rows[0]) : null
+}
+
+/** Saves which account is the operators', for the command line, which may not be told. */
+export async function markOperatorsAccount(db: Queryable, slug: string): Promise<void> {
+  await db.query('update accounts set has_operators = (slug = $1) where has_operators <> (slug = $1)', [slug])
 }
 
 /** The slug of any account, for testing a subdomain; null while there is none. */
@@ -98,6 +106,7 @@ function fromRow(row: Row): Account {
     slug: row.slug,
     name: row.name,
     colour: row.colour,
+    hasOperators: row.has_operators,
     policy: {
       deviceFlow: row.device_flow,
       unverifiedPublishers: row.unverified_publishers,

@@ -10,8 +10,8 @@ export const operatorsOf = (account: string) =>
 /** An administrator of the operators' account, former ones included. Null: no such user. */
 export async function readOperator(db: Queryable, id: string): Promise<Operator | null> {
   const { rows } = await db.query<Operator>(
-    `select u.id, u.email, u.invited_by as "invitedBy", u.promoted_by as "promotedBy", u.enabled_by as "enabledBy",
-       u.reset_by as "resetBy", u.disabled_at is null and ${ADMINISTRATOR} as active,
+    `select u.id, u.email, u.invited_by || u.promoted_by || u.enabled_by || u.reset_by as "accessFrom",
+       u.disabled_at is null and ${ADMINISTRATOR} as active,
        exists (select from operator_changes c where c.user_id = u.id and c.outcome is null and c.expires_at > now())
          as "changePending"
      from users u where u.id = $1`,
@@ -27,12 +27,12 @@ const GIVER_COLUMNS = {
   reset: 'reset_by',
 } as const
 
-/** Saves who gave the user access; null: the command line. */
-export async function saveAccessGiver(
+/** Saves who gave the user access, by id; none: the command line. */
+export async function saveAccessGivers(
   tx: Transaction,
   userId: string,
   how: keyof typeof GIVER_COLUMNS,
-  by: string | null,
+  givers: readonly string[],
 ): Promise<void> {
-  await tx.query(`update users set ${GIVER_COLUMNS[how]} = $2 where id = $1`, [userId, by])
+  await tx.query(`update users set ${GIVER_COLUMNS[how]} = $2 where id = $1`, [userId, givers])
 }

@@ -42,7 +42,20 @@ export async function markRetired(tx: Transaction, keyId: number): Promise<void>
   )
 }
 
-/** What stops working when a key is retired. */
+/** Whether the user cannot sign in, because the key of their only second factor was retired. */
+export async function hasRetiredFactor(db: Queryable, userId: string): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `select from authenticators t join signing_keys k on k.id = t.key_id
+     where t.user_id = $1 and k.retired_at is not null and not exists (select from passkeys p where p.user_id = $1)`,
+    [userId],
+  )
+  return rowCount === 1
+}
+
+/**
+ * What stops working when a key is retired. What cannot be used does not count: ended sessions, and whatever belongs to
+ * disabled users and deleted applications.
+ */
 export type KeyUse = {
   /** Includes secrets of test mode. */
   readonly applicationSecrets: number
@@ -65,6 +78,8 @@ export type Lifetimes = {
   readonly accessKeyOverlapMs: number
   readonly refreshTokenLifetimeMs: number
   readonly grantLifetimeMs: number
+  readonly sessionIdleMs: number
+  readonly operatorSessionIdleMs: number
 }
 
 /** Reads all grants: a second for each few million. */
@@ -79,6 +94,7 @@ export function countKeyUse(db: Postgres, keyId: number, lifetimes: Lifetimes): 
         lifetimes.accessKeyOverlapMs,
         lifetimes.refreshTokenLifetimeMs,
         lifetimes.grantLifetimeMs,
+        Math.max(lifetimes.sessionIdleMs, lifetimes.operatorSessionIdleMs),
       ],
       ...LONG_QUERY,
     })
@@ -93,18 +109,24 @@ const ago = (parameter: string) => `now() - ${parameter} * interval '1 milliseco
 /** Whatever has no key of its own in its row was signed by this key if it was made before the key last signed. */
 const SIGNED_BEFORE = 'created_at <= (select last_signed_at from signing_keys where id = $1)'
 
+const OF_ENABLED_USER = 'user_id in (select id from users where disabled_at is null)'
+
+const GRANT_IN_USE = `revoked_at is null and ${OF_ENABLED_USER}
+    and application_id in (select id from applications where deleted_at is null)`
+
 const COUNTS = `select
   (select count(*) from application_secrets s join applications a on a.id = s.application_id
     where s.key_id = $1 and s.revoked_at is null and a.deleted_at is null)
     + (select count(*) from application_test_modes where key_id = $1 and ends_at > now()) as "applicationSecrets",
-  (select count(*) from grants where revoked_at is null and variant = 'token_set' and (
+  (select count(*) from grants where ${GRANT_IN_USE} and variant = 'token_set' and (
       (key_id = $1 and coalesce(issued_at, created_at) > ${ago('$4')} and created_at > ${ago('$5')})
       or (previous_key_id = $1 and key_changed_at > ${ago('$2')}))) as "tokenSets",
-  (select count(*) from grants where revoked_at is null and variant = 'access_key' and (
+  (select count(*) from grants where ${GRANT_IN_USE} and variant = 'access_key' and (
       key_id = $1 or (previous_key_id = $1 and key_changed_at > ${ago('$3')}))) as "accessKeys",
-  (select count(*) from authenticators where key_id = $1) as authenticators,
-  (select count(*) from recovery_codes where key_id = $1) as "recoveryCodes",
-  (select count(*) from sessions where key_id = $1 and expires_at > now()) as sessions,
+  (select count(*) from authenticators where key_id = $1 and ${OF_ENABLED_USER}) as authenticators,
+  (select count(*) from recovery_codes where key_id = $1 and ${OF_ENABLED_USER}) as "recoveryCodes",
+  (select count(*) from sessions
+    where key_id = $1 and expires_at > now() and last_used_at > ${ago('$6')}) as sessions,
   (select count(*) from webhook_endpoints where disabled_at is null and (
       key_id = $1 or (previous_key_id = $1 and rotated_at > now() - interval '24 hours'))) as webhooks,
   (select count(*) from links where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as links,

@@ -69,6 +69,21 @@ describe('AD-09: olga decides to lift a suspension, and then', () => {
     expect(await isSuspended()).toBe(true)
   })
 
+  it('uses an operator whose invitation, promotion, enabling or reset she had confirmed, either way round', async () => {
+    const third = await operators.make()
+    const [enabled, reset, clerk] = [await operators.make(), await operators.make(), await operators.makeClerk()]
+    await disablePerson(world.service.context, third.id, enabled.id)
+    await operators.enable(enabled, third, world.operator)
+    await operators.reset(reset, third, world.operator)
+    await operators.promote(clerk, third, world.operator)
+    const invited = await operators.invite(third, world.operator)
+    const decision = await reinstate(world.operator)
+    for (const second of [invited, clerk, enabled, reset]) {
+      expect(await confirm(second, decision)).toBe('access_from_proposer')
+    }
+    expect(await isSuspended()).toBe(true)
+  })
+
   it('lets that operator decide, and confirms herself', async () => {
     const second = await operators.invite(world.operator, world.second)
     expect(await confirm(world.operator, await reinstate(second))).toBe('access_to_proposer')

@@ -13,6 +13,7 @@ import { createUser } from '../../../src/flows/accounts/register.ts'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
 import { confirmOperatorChange, rejectOperatorChange } from '../../../src/flows/operator/decide-change.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
+import { markOperatorsAccount } from '../../../src/store/accounts/accounts.ts'
 import { type MadeUser, makeAccount } from '../../rig/make.ts'
 import { Operators } from '../../rig/scenes/operators.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -243,7 +244,7 @@ describe('a change of operators', () => {
       const person = { email: 'third@operators.example', roleIds: [two.roles.administrator], language: 'en' }
       const refused = { outcome: 'only_operator' }
       expect(await sendPersonLink(pair.context, one.id, other.id, 'en'), 'the other one is reset').toEqual(refused)
-      await pair.database.query('update users set invited_by = $2 where id = $1', [other.id, one.id])
+      await pair.database.query('update users set invited_by = array[$2] where id = $1', [other.id, one.id])
       expect(await invitePerson(pair.context, one.id, person), 'the other one was invited').toEqual(refused)
       expect(await invitePerson(pair.context, other.id, person), 'by the other one').toEqual(refused)
       const third = await two.make()
@@ -288,6 +289,19 @@ describe('the command line', () => {
     expect((await mails()).filter(({ change }) => change === 'reset').map(({ to }) => to)).toContain(made.id)
   })
 
+  it('knows the operators’ account without being told, once the service has started with it', async () => {
+    const { db } = service.context
+    const wanted = { account: 'operators', email: (await operators.make()).email, reset: true }
+    const ofCommand = { ...service.config, operatorAccount: null }
+    const kinds = async () =>
+      (await eventsSince(() => createSetupLink(db, ofCommand, wanted))).map(({ kind }) => kind).slice(-1)
+    await markOperatorsAccount(db, service.account.slug)
+    expect([await kinds(), await mails()], 'of another account').toEqual([['user.link_created'], []])
+    await markOperatorsAccount(db, 'operators')
+    expect(await kinds()).toEqual(['operator.changed_alone'])
+    expect((await mails()).map(({ to }) => to)).toEqual(await operatorIds())
+  })
+
   it('says nothing of users who are no operators', async () => {
     const { db } = service.context
     const other = {
@@ -308,7 +322,7 @@ describe('the command line', () => {
     await operators.reset(third, omar, await operators.make())
     await createSetupLink(db, service.config, { account: 'operators', email: third.email, reset: true })
     const ties = await service.database.query('select invited_by, reset_by from users where id = $1', [third.id])
-    expect(ties).toEqual([{ invited_by: olga.id, reset_by: null }])
+    expect(ties).toEqual([{ invited_by: [olga.id, omar.id], reset_by: [] }])
   })
 
   it('enables only users who are disabled', async () => {

@@ -2,6 +2,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
 import { closeContext, createContext, type RunningService, startService } from '../../../src/app.ts'
+import { enableByCommandLine } from '../../../src/flows/accounts/enable-user.ts'
+import { disablePerson, enablePerson, readPerson } from '../../../src/flows/accounts/people.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { tokenSetOf } from '../../../src/flows/grants/issue.ts'
 import { announceRetirement, countUse, retireKey } from '../../../src/flows/operator/retire-key.ts'
@@ -16,7 +18,7 @@ import { askVerify, placeIssuedGrant } from '../../races/issued-grants.ts'
 import { house } from '../../rig/credentials.ts'
 import { Device } from '../../rig/device.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
-import { makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
+import { type MadeUser, makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { startSession } from '../../rig/signed-in.ts'
 import { switchTestModeOn } from '../../rig/test-mode.ts'
@@ -139,6 +141,7 @@ describe('in use, it moves to the key that signs:', () => {
 
 describe('retiring key 1', () => {
   let before: KeyUse
+  let disabled: MadeUser
   const retiring = () => ({ ...context.config, db: context.db })
   /** Once every secret that was used is rehashed, which otherwise takes a second. */
   const count = async () => {
@@ -164,6 +167,29 @@ describe('retiring key 1', () => {
     expect((await countUse(retiring(), 1)).tokenSets).toBe(before.tokenSets + 1)
     await old.database.advance(context.config.accessTokenLifetimeMs + 1_000)
     expect((await countUse(retiring(), 1)).tokenSets).toBeLessThan(before.tokenSets + 1)
+  })
+
+  it('does not count what disabled users have, nor sessions that ended', async () => {
+    const { user, id } = await browser()
+    await makeAuthenticator(old, user)
+    await old.context.db.transaction((tx) => issueRecoveryCodes(old.context, tx, user.id))
+    const about = { accountId: old.account.id, userId: user.id, applicationId: (await application()).id }
+    const { tokenSets, accessKeys } = await count()
+    for (const variant of ['token_set', 'access_key'] as const)
+      await placeIssuedGrant(old.context, { ...about, variant })
+    expect(await count()).toMatchObject({
+      authenticators: before.authenticators + 1,
+      recoveryCodes: before.recoveryCodes + 10,
+      sessions: before.sessions + 1,
+      ...{ tokenSets: tokenSets + 1, accessKeys: accessKeys + 1 },
+    })
+    await old.database.query("update users set disabled_at = now(), password_digest = 'digest' where id = $1", [
+      user.id,
+    ])
+    await old.database.query("update sessions set last_used_at = now() - interval '25 hours' where id = $1", [id])
+    const { authenticators, recoveryCodes, sessions } = before
+    expect(await count()).toMatchObject({ authenticators, recoveryCodes, sessions, tokenSets, accessKeys })
+    disabled = user
   })
 
   it('ends by force what still needs it, and afterwards it opens nothing', async () => {
@@ -237,5 +263,32 @@ describe('retiring key 1', () => {
     )
     expect(event?.detail).toEqual({ key: 1, ...use })
     await expect(startService({ ...old.config, port: 0 })).rejects.toThrow('was retired')
+  })
+
+  it('resets whoever is enabled afterwards with an authenticator of it, and mails a link', async () => {
+    const administrator = await makeUser(context.db, old.account.slug)
+    expect(await enablePerson(context, administrator.id, disabled.id)).toEqual({ outcome: 'sent' })
+    const person = await readPerson(context, old.account.id, disabled.id)
+    expect(person).toMatchObject({ disabled: false, factors: { password: false, authenticator: false } })
+    const mails = await old.database.query('select kind from mails where user_id = $1 and link_id is not null', [
+      disabled.id,
+    ])
+    expect(mails).toEqual([{ kind: 'reset' }])
+    const events = await old.database.query<{ kind: string }>(
+      "select kind from audit_events where user_id = $1 and kind like 'user.%' order by id",
+      [disabled.id],
+    )
+    expect(events.map(({ kind }) => kind).slice(-2)).toEqual(['user.reset', 'user.enabled'])
+    await disablePerson(context, administrator.id, disabled.id)
+    expect(await enablePerson(context, administrator.id, disabled.id)).toEqual({ outcome: 'enabled' })
+  })
+
+  it('tells who enables such a user on the command line to reset them', async () => {
+    const { user } = await browser()
+    await makeAuthenticator(old, user)
+    const wanted = { account: old.account.slug, email: user.email }
+    await old.database.query('update users set disabled_at = now() where id = $1', [user.id])
+    const enabled = { outcome: 'done', value: { id: user.id, needsReset: true } }
+    expect(await enableByCommandLine(context.db, null, wanted)).toEqual(enabled)
   })
 })
