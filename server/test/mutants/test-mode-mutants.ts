@@ -78,7 +78,7 @@ const left: readonly Left[] = [
   ],
   [
     'test-password',
-    'flows/sign-in/methods.ts',
+    'flows/sign-in/change-password.ts',
     'await endTestModesOf(tx, byUser(sessionUser.id), sessionUser.id)',
     '',
     'a stolen session’s test mode outlives the change of the password',

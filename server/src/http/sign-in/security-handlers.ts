@@ -1,16 +1,10 @@
 /** Handlers of the user's security settings: password, passkeys, second factor, recovery codes, sessions. */
 import type { Context } from '../../flows/context.ts'
-import {
-  type AddedFactor,
-  addAuthenticator,
-  addPasskey,
-  changePassword,
-  passkeyCreation,
-  proposeAuthenticator,
-  readSignInMethods,
-  removeAuthenticator,
-  removePasskey,
-} from '../../flows/sign-in/methods.ts'
+import { addAuthenticator, proposeAuthenticator, removeAuthenticator } from '../../flows/sign-in/authenticator.ts'
+import { changePassword } from '../../flows/sign-in/change-password.ts'
+import type { AddedFactor } from '../../flows/sign-in/method-changes.ts'
+import { readSignInMethods } from '../../flows/sign-in/methods.ts'
+import { addPasskey, passkeyCreation, removePasskey } from '../../flows/sign-in/passkeys.ts'
 import { renewRecoveryCodes } from '../../flows/sign-in/recovery-codes.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { listSessions, signOutEverywhere, signOutSession } from '../../flows/sign-in/sessions.ts'
