@@ -334,6 +334,25 @@ describe('an operator', () => {
     expect(rule).toEqual({ share: 0.075, dry_run: true })
   })
 
+  test('has its pages in one row on a phone, which opens with the keyboard; on a wide screen they are visible', async () => {
+    const { olga } = browsing.northwind
+    const page = await openConsole(olga, { viewport: { width: 390, height: 700 } })
+    const menu = page.getByRole('navigation', { name: t('operator.nav') })
+    expect((await menu.boundingBox())?.height).toBeLessThan(60)
+    expect(await menu.innerText()).toContain(t('operator.nav_overview'))
+    expect(await menu.getByRole('link').count()).toBe(0)
+    await menu.locator('summary').focus()
+    await page.keyboard.press('Enter')
+    expect(await menu.getByRole('link').count()).toBe(10)
+    await menu.getByRole('link', { name: t('operator.nav_scopes') }).click()
+    await page.getByRole('heading', { level: 1, name: t('operator.nav_scopes') }).waitFor()
+    await page.setViewportSize({ width: 1280, height: 800 })
+    expect(await menu.getByRole('link').count()).toBe(10)
+    expect(await menu.locator('summary').isVisible()).toBe(false)
+    await menu.getByRole('link', { name: t('operator.nav_audit') }).click()
+    await page.waitForURL('**/operator/audit')
+  })
+
   test('never scrolls sideways at 320 pixels, also from right to left', async () => {
     const { northwind } = browsing
     const { fast } = await reviewed(northwind)

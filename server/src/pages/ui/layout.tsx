@@ -191,24 +191,39 @@ function Navigation({ frame, parent }: { readonly frame: Frame; readonly parent:
         </ul>
       </nav>
       {user?.operator && operating && (
-        <nav aria-label={words.t('operator.nav')}>
-          <ul>
-            {operatorPlaces.map((place) => (
-              <PlaceLink words={words} place={place} path={path} parent={parent} />
-            ))}
-          </ul>
-        </nav>
+        <Menu words={words} label="operator.nav" places={operatorPlaces} path={path} parent={parent} />
       )}
       {user?.administrator && within && (
-        <nav aria-label={words.t('layout.account_navigation')}>
-          <ul>
-            {accountPlaces.map((place) => (
-              <PlaceLink words={words} place={place} path={path} parent={parent} />
-            ))}
-          </ul>
-        </nav>
+        <Menu words={words} label="layout.account_navigation" places={accountPlaces} path={path} parent={parent} />
       )}
     </div>
+  )
+}
+
+type MenuProps = {
+  readonly words: Words
+  readonly label: MessageKey
+  readonly places: readonly Place[]
+  readonly path: string
+  readonly parent: string | undefined
+}
+
+/** The pages of a console. On a phone it is closed, and names the current page; the stylesheet opens it elsewhere. */
+function Menu({ words, label, places, path, parent }: MenuProps) {
+  const current = places.find((place) => whereIs(place, path, parent) !== undefined)
+  return (
+    <nav aria-label={words.t(label)}>
+      <details>
+        <summary>
+          <span class="soft">{words.t(label)}</span> {current && <b>{words.t(current.key)}</b>}
+        </summary>
+        <ul>
+          {places.map((place) => (
+            <PlaceLink words={words} place={place} path={path} parent={parent} />
+          ))}
+        </ul>
+      </details>
+    </nav>
   )
 }
 
@@ -226,14 +241,18 @@ type PlaceLinkProps = {
   readonly parent: string | undefined
 }
 
-function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
-  const isHere = path === place.href
+/** Value of `aria-current`: `page` for the page itself, `true` for the entry that it belongs to. */
+function whereIs({ href }: Place, path: string, parent: string | undefined): 'page' | 'true' | undefined {
+  if (path === href) return 'page'
   const isWithin =
-    (parent ?? WITHIN[path]) === place.href ||
-    (!['/', '/operator'].includes(place.href) && path.startsWith(`${place.href}/`))
+    (parent ?? WITHIN[path]) === href || (!['/', '/operator'].includes(href) && path.startsWith(`${href}/`))
+  return isWithin ? 'true' : undefined
+}
+
+function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
   return (
     <li>
-      <a href={place.href} aria-current={isHere ? 'page' : isWithin ? 'true' : undefined}>
+      <a href={place.href} aria-current={whereIs(place, path, parent)}>
         {words.t(place.key)}
       </a>
     </li>
