@@ -15,7 +15,7 @@ create table accounts (
   logo_version          text constraint accounts_logo_version_check check (logo_version ~ '^[0-9a-f]{12}$'),
   -- A process whose OPERATOR_ACCOUNT names it has started: its administrators are the operators.
   has_operators         boolean not null default false,
-  -- Application policy of the account: these two columns and the list.
+  -- Which applications users may connect: these two columns and the list.
   device_flow           boolean not null default true,
   unverified_publishers boolean not null default true,
   -- Null: every application is allowed. Otherwise only those listed.
