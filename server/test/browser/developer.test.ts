@@ -30,6 +30,9 @@ async function openConsole(options: BrowserContextOptions = {}): Promise<Page> {
   await page.waitForURL(/sign-in\/code/)
   await proveSecondFactor(page, browsing.northwind.ann)
   await link(page, t('layout.account'))
+  await heading(page).getByText(t('layout.account_applications')).waitFor()
+  const menu = page.locator('.navigation summary')
+  if (await menu.isVisible()) await menu.click()
   await link(page, t('layout.developer'))
   await heading(page).getByText(t('developer.title')).waitFor()
   return page

@@ -6,9 +6,18 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
+import { signInMutants } from './sign-in-mutants.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
+import { vettingMutants } from './vetting-mutants.ts'
 
-const all = [...mutants, ...authorizationMutants, ...testModeMutants, ...operatorMutants]
+const all = [
+  ...mutants,
+  ...authorizationMutants,
+  ...testModeMutants,
+  ...operatorMutants,
+  ...vettingMutants,
+  ...signInMutants,
+]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 
 test('every mutant has an id of its own', () => {

@@ -18,7 +18,9 @@ import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
 import { runTests } from './run-tests.ts'
+import { signInMutants } from './sign-in-mutants.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
+import { vettingMutants } from './vetting-mutants.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 
@@ -32,7 +34,14 @@ const { values } = parseArgs({
   options: { only: { type: 'string' }, sample: { type: 'string' }, seed: { type: 'string' } },
 })
 
-const chosen = choose([...mutants, ...authorizationMutants, ...testModeMutants, ...operatorMutants])
+const chosen = choose([
+  ...mutants,
+  ...authorizationMutants,
+  ...testModeMutants,
+  ...operatorMutants,
+  ...vettingMutants,
+  ...signInMutants,
+])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
   const { databaseUrl, redisUrl } = await startEngines()

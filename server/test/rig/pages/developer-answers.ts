@@ -105,7 +105,7 @@ function secrets({ service, own }: Northwind): readonly Answer[] {
       open: async (page) => {
         await look(page, board)
         await leave(board, 1)
-        await page.locator('summary').first().click()
+        await page.locator('main summary').first().click()
         await press(page, 'details[open] button[type=submit]')
       },
       after: () => leave(board, 3),
@@ -115,7 +115,7 @@ function secrets({ service, own }: Northwind): readonly Answer[] {
       says: 'own_application.end_yes',
       open: async (page) => {
         await look(page, shop)
-        await page.locator('summary').first().click()
+        await page.locator('main summary').first().click()
       },
     },
     {
@@ -366,7 +366,7 @@ function changes({ service, own: { board, shop } }: Northwind): readonly Answer[
       says: 'publisher_page.remove_yes',
       open: async (page) => {
         await page.goto(at(PUBLISHER, shop))
-        await page.locator('summary').first().click()
+        await page.locator('main summary').first().click()
       },
     },
     {

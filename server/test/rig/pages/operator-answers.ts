@@ -149,7 +149,7 @@ function scopes({ operators }: Northwind): readonly Answer[] {
       says: 'operator.scope_problem_title',
       open: async (page) => {
         await page.goto(`${operators}/operator/scopes`)
-        await page.locator('summary').first().click()
+        await page.locator('main summary').first().click()
         await page.fill('#title-0', ' ')
         await press(page, 'details[open] button[type=submit]')
       },
