@@ -6,11 +6,13 @@ import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
   ConfigurationError,
   days,
+  displayName,
   nameServers,
   networks,
   type Option,
   oneOf,
   option,
+  optionalPage,
   readSetting,
   seconds,
   sender,
@@ -46,6 +48,36 @@ export const options = {
       if (href !== `${origin}/`) throw new Error('must consist of a scheme, a host and an optional port')
       return origin
     },
+  }),
+  serviceName: option({
+    env: 'SERVICE_NAME',
+    fallback: 'Latchkey',
+    about:
+      'Name of your service. It is on pages without an account, such as `/activate`, in window titles and in mails.',
+    example: 'Acme Cloud',
+    parse: displayName,
+  }),
+  helpUrl: option<string | null>({
+    env: 'HELP_URL',
+    fallback: '',
+    about:
+      'Page with help, linked at the end of every page and mail. If unset, pages refer to the administrators of the account.',
+    example: 'https://help.service.example/devices',
+    parse: optionalPage,
+  }),
+  privacyUrl: option<string | null>({
+    env: 'PRIVACY_URL',
+    fallback: '',
+    about: 'Privacy policy of your service, linked at the end of every page and mail.',
+    example: 'https://service.example/privacy',
+    parse: optionalPage,
+  }),
+  termsUrl: option<string | null>({
+    env: 'TERMS_URL',
+    fallback: '',
+    about: 'Terms of your service, linked at the end of every page and mail.',
+    example: 'https://service.example/terms',
+    parse: optionalPage,
   }),
   host: option({
     env: 'HOST',

@@ -27,6 +27,17 @@ export function url(...protocols: string[]): (text: string) => string {
   }
 }
 
+/** Text for pages and mails: one line, up to 60 characters. */
+export function displayName(text: string): string {
+  if (text.trim() === '' || text.length > 60 || /\p{C}/u.test(text))
+    throw new Error('is not a name of 1 to 60 characters in one line')
+  return text
+}
+
+export function optionalPage(text: string): string | null {
+  return text === '' ? null : url('https:', 'http:')(text)
+}
+
 /** Accepts `address` or `Name <address>`. */
 export function sender(text: string): string {
   if (!/^(?:[^<>\p{C}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u.test(text))

@@ -8,6 +8,7 @@ import { chooseLanguage, wordsFor } from '../pages/ui/words.ts'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
 import { accountOrigin } from './accounts/address.ts'
 import type { Context } from './context.ts'
+import { serviceOf } from './service-identity.ts'
 import { linkAddress } from './sign-in/links.ts'
 
 /** Per run; the next run is a second later. */
@@ -39,7 +40,11 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
   try {
     const words = wordsFor(chooseLanguage(mail.language, null))
     const messageId = `<mail-${mail.id}@${new URL(accountOrigin(context, mail.slug)).hostname}>`
-    await context.mailer?.send({ to: mail.email, ...renderMail(words, contentOf(context, mail)), messageId })
+    await context.mailer?.send({
+      to: mail.email,
+      ...renderMail(words, serviceOf(context), contentOf(context, mail)),
+      messageId,
+    })
   } catch (error) {
     const never = error instanceof MailNotSent && error.permanent
     const givenUp = never || mail.attempts >= MAX_ATTEMPTS

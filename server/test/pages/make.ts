@@ -40,6 +40,7 @@ import { everyOperatorPage } from './make-operator.ts'
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
     words: wordsFor('en'),
+    service: { name: 'Example Cloud', links: [] },
     account: { name: 'Northwind', host: 'northwind.service.example', colour: '#0a7d55', logo: null },
     user: { email: 'maria@northwind.example', administrator: true },
     path: '/',

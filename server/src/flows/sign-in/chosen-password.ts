@@ -16,5 +16,5 @@ export async function problemOfPassword(
 }
 
 export function publicNames({ config }: Context, account: HostAccount): readonly string[] {
-  return [account.slug, account.name, new URL(config.publicUrl).hostname]
+  return [config.serviceName, account.slug, account.name, new URL(config.publicUrl).hostname]
 }

@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
+import { serviceOf } from '../../flows/service-identity.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
@@ -30,6 +31,7 @@ export function frameFor(
   const chosen = readCookie(headers.cookie, LANGUAGE) ?? sessionUser?.chosenLanguage ?? null
   return {
     words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    service: serviceOf(context),
     account: account && {
       name: account.name,
       host: new URL(accountOrigin(context, slug)).host,

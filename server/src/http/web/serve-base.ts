@@ -7,7 +7,8 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../../flows/context.ts'
-import type { Frame } from '../../pages/ui/frame.ts'
+import { serviceOf } from '../../flows/service-identity.ts'
+import type { Frame, Service } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
 import type { AddressReader } from '../client-address.ts'
@@ -31,6 +32,7 @@ export type BaseAsked = {
 
 export function createBaseServer(context: Context, addressOf: AddressReader) {
   const { publicUrl } = context.config
+  const service = serviceOf(context)
   const secure = publicUrl.startsWith('https:')
   // A form here may redirect to any account's host, and browsers apply form-action to the redirect as well.
   const accounts = publicUrl.replace('://', '://*.')
@@ -45,7 +47,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
   return async (request: IncomingMessage, response: ServerResponse, asked: BaseAsked): Promise<void> => {
     const { requestId } = asked
     const nonce = randomBytes(16).toString('base64')
-    let frame = frameAt(request, asked.path, asked.query, nonce)
+    let frame = frameAt(service, request, asked.path, asked.query, nonce)
     const around: Surroundings = {
       requestId,
       nonce,
@@ -58,7 +60,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
       const received = await receivePage(request, asked.found, asked.query, rulesOf)
       if ('refusal' in received) return respondPage(response, around, received)
       const { route, fields } = received
-      if (route.method === 'POST') frame = frameAt(request, asked.path, formQuery(fields), nonce)
+      if (route.method === 'POST') frame = frameAt(service, request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
       const address = addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
       respondPage(response, around, await route.handler(context, { fields, frame, address, cookie }))
@@ -75,11 +77,12 @@ function formQuery(fields: FormFields): string {
   return request === undefined ? '' : `request=${encodeURIComponent(request)}`
 }
 
-function frameAt({ headers }: IncomingMessage, path: string, query: string, nonce: string): Frame {
+function frameAt(service: Service, { headers }: IncomingMessage, path: string, query: string, nonce: string): Frame {
   const here = query === '' ? path : `${path}?${query}`
   const chosen = readCookie(headers.cookie, LANGUAGE)
   return {
     words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    service,
     account: null,
     user: null,
     path: here,

@@ -6,6 +6,7 @@ import { renderToString } from 'preact-render-to-string'
 import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
 import type { OperatorChangeNotification, ReviewNotification, SecondDecisionNotification } from '../../core/mail.ts'
+import type { Service } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
 import type { Block } from './block.ts'
 import { composeOperatorChange, composeSecondDecision } from './operators.ts'
@@ -105,12 +106,14 @@ export type MailContent = About &
 
 export type Mail = { readonly subject: string; readonly text: string; readonly html: string }
 
-export function renderMail(words: Words, mail: MailContent): Mail {
+export function renderMail(words: Words, service: Service, mail: MailContent): Mail {
   const [subject, ...blocks] = compose(words, mail)
   const { accountHost: host, email } = mail
   const closing = [
     { says: words.t('mail.never_ask') },
     { says: words.t('mail.why_sent', { host, email }) },
+    ...service.links.map(({ kind, href }) => ({ link: href, label: words.t(`layout.link_${kind}`) })),
+    { says: service.name },
   ] satisfies Block[]
   const all = [...blocks, ...closing]
   return {

@@ -1,8 +1,15 @@
 /** Context of a page: account, user, language, nonce, form signatures. */
 import type { Words } from './words.ts'
 
+/** The operator's product: its name, and addresses of its own pages. */
+export type Service = {
+  readonly name: string
+  readonly links: readonly { readonly kind: 'help' | 'privacy' | 'terms'; readonly href: string }[]
+}
+
 export type Frame = {
   readonly words: Words
+  readonly service: Service
   /** Null: no such account. `logo` is a URL. */
   readonly account: {
     readonly name: string

@@ -32,7 +32,7 @@ export type PageOptions = {
 
 export function page(frame: Frame, title: string, children: ComponentChildren, options: PageOptions = {}): string {
   const { words, account } = frame
-  const named = words.t('layout.title', { title, name: account?.name ?? words.t('layout.product') })
+  const named = words.t('layout.title', { title, name: account?.name ?? frame.service.name })
   const compact = frame.dialog || options.compact
   const accent = accentFor(account?.colour ?? null)
   const html = (
@@ -100,8 +100,8 @@ function Header({ frame, compact }: { readonly frame: Frame; readonly compact: b
 }
 
 /** Name and logo of the account, or the product's name without an account. */
-function Whose({ frame: { words, account, dialog } }: { readonly frame: Frame }) {
-  if (!account) return <span class="account">{words.t('layout.product')}</span>
+function Whose({ frame: { service, account, dialog } }: { readonly frame: Frame }) {
+  if (!account) return <span class="account">{service.name}</span>
   const known = (
     <>
       {account.logo ? (
@@ -261,12 +261,30 @@ function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
 
 /** A language change reloads the page, so `languages` is false where that is impossible. */
 function Footer({ frame, languages: offered }: { readonly frame: Frame; readonly languages: boolean }) {
-  const { words, account, dialog } = frame
+  const { words, account, service, dialog } = frame
+  const hasHelp = service.links.some(({ kind }) => kind === 'help')
   return (
     <footer class="bottom">
-      {account && !dialog && <p>{words.t('layout.help', { name: account.name })}</p>}
+      {account && !dialog && !hasHelp && <p>{words.t('layout.help', { name: account.name })}</p>}
+      <ServiceLinks frame={frame} />
       {offered && <Languages frame={frame} />}
     </footer>
+  )
+}
+
+/** In another tab: whoever reads them in the middle of a decision comes back to it. */
+function ServiceLinks({ frame: { words, service } }: { readonly frame: Frame }) {
+  if (service.links.length === 0) return null
+  return (
+    <ul class="links">
+      {service.links.map(({ kind, href }) => (
+        <li key={kind}>
+          <a href={href} target="_blank" rel="noopener noreferrer">
+            {words.t(`layout.link_${kind}`)}
+          </a>
+        </li>
+      ))}
+    </ul>
   )
 }
 

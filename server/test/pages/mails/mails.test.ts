@@ -4,6 +4,7 @@ import type { OperatorChangeNotification, ReviewNotification } from '../../../sr
 import { reasons } from '../../../src/core/reviews/review.ts'
 import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
 import { type MailContent, renderMail } from '../../../src/pages/mails/mails.tsx'
+import type { Service } from '../../../src/pages/ui/frame.ts'
 import { languages, wordsFor } from '../../../src/pages/ui/words.ts'
 import { MANY, makeEvidence, makeWindow } from '../../rig/evidence.ts'
 
@@ -58,6 +59,8 @@ function makeSecondDecision(application: string) {
   return { ...about, decision: 'reinstate' as const, link: LINK }
 }
 
+const service: Service = { name: 'Acme Cloud', links: [] }
+
 const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
 
 function makeNews(what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) {
@@ -80,7 +83,7 @@ test.each(languages)(
   'in $name, a link stands alone on its line, exactly as it is, and only where there is one',
   ({ code }) => {
     for (const mail of makeMails('Northwind')) {
-      const { text, html } = renderMail(wordsFor(code), mail)
+      const { text, html } = renderMail(wordsFor(code), service, mail)
       const hasLink = 'link' in mail
       expect(text.split('\n').filter((line) => line.includes('http'))).toEqual(hasLink ? [LINK] : [])
       expect(html.includes(`href="${LINK}"`)).toBe(hasLink)
@@ -92,7 +95,7 @@ test.each(languages)(
   'in $name, what a link does leads to it with a colon in the text, and is the link in the HTML',
   ({ code }) => {
     for (const mail of makeMails('Northwind').filter((each) => 'link' in each)) {
-      const { text, html } = renderMail(wordsFor(code), mail)
+      const { text, html } = renderMail(wordsFor(code), service, mail)
       const [, label = ''] = /<a [^>]*>([^<]*)<\/a>/.exec(html) ?? []
       expect(label).toMatch(/[^:\s]$/)
       expect(text).toContain(`\n${label}:\n${LINK}\n`)
@@ -103,11 +106,11 @@ test.each(languages)(
 test('each change of a sign-in method has its own text', () => {
   const mails = makeMails('Northwind').filter(({ kind }) => kind.startsWith('sign_in_method_'))
   for (const { code } of languages) {
-    const told = mails.map((mail) => renderMail(wordsFor(code), mail))
+    const told = mails.map((mail) => renderMail(wordsFor(code), service, mail))
     expect(new Set(told.map(({ subject }) => subject)).size).toBe(4)
     expect(new Set(told.map(({ text }) => text)).size).toBe(4)
   }
-  expect(renderMail(wordsFor('en'), mails[2] as MailContent)).toMatchObject({
+  expect(renderMail(wordsFor('en'), service, mails[2] as MailContent)).toMatchObject({
     subject: 'Passkey removed for northwind.service.example',
     text: expect.stringContaining('was removed from your user on 15 November 2026 at 14:32 UTC.\n\nIf this was you,'),
   })
@@ -116,10 +119,10 @@ test('each change of a sign-in method has its own text', () => {
 test('users of all accounts are counted, and the text does not claim that they belong to this one', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'many_codes', application: 'Acme Signage', place: null } as const
-  const many = renderMail(wordsFor('en'), { ...mail, people: 12 }).text
+  const many = renderMail(wordsFor('en'), service, { ...mail, people: 12 }).text
   expect(many).toContain('the application Acme Signage asked 12 people from the same place for access,')
   expect(many).toContain('at least one of them at northwind.service.example.')
-  const one = renderMail(wordsFor('en'), { ...mail, people: 1 }).text
+  const one = renderMail(wordsFor('en'), service, { ...mail, people: 1 }).text
   expect(one).toContain(
     'The application Acme Signage asked 1 user of northwind.service.example for access. It may be a fraud',
   )
@@ -127,7 +130,7 @@ test('users of all accounts are counted, and the text does not claim that they b
 
 test('a name can add neither a header nor an element', () => {
   for (const mail of makeMails('<b>Acme</b>\r\nBcc: everybody@example.com')) {
-    const { subject, html } = renderMail(wordsFor('en'), mail)
+    const { subject, html } = renderMail(wordsFor('en'), service, mail)
     expect(subject).not.toMatch(/[\r\n]/)
     expect(html).not.toContain('<b>Acme')
   }
@@ -136,7 +139,7 @@ test('a name can add neither a header nor an element', () => {
 test('the mail about a new grant has application, time and place, and leaves out what is unknown', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_created', application: 'Acme Signage', at: AT, link: LINK } as const
-  const known = renderMail(wordsFor('en'), {
+  const known = renderMail(wordsFor('en'), service, {
     ...mail,
     permissions: ['see calendars', 'change screens'],
     place: 'Hamburg',
@@ -145,7 +148,7 @@ test('the mail about a new grant has application, time and place, and leaves out
   expect(known.text).toContain(
     'Permissions: see calendars and change screens\nTime: 15 November 2026 at 14:32 UTC\nLocation: Hamburg\n',
   )
-  expect(renderMail(wordsFor('en'), { ...mail, permissions: [], place: null }).text).not.toMatch(
+  expect(renderMail(wordsFor('en'), service, { ...mail, permissions: [], place: null }).text).not.toMatch(
     /Permissions:|Location:/,
   )
 })
@@ -153,14 +156,14 @@ test('the mail about a new grant has application, time and place, and leaves out
 test('a grant revoked by the service is reported: what happened, when, and what to do', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const mail = { ...about, kind: 'grant_ended', application: 'Acme Signage', at: AT } as const
-  const reused = renderMail(wordsFor('en'), { ...mail, reason: 'refresh_token_reused' })
+  const reused = renderMail(wordsFor('en'), service, { ...mail, reason: 'refresh_token_reused' })
   expect(reused.subject).toBe('Access of Acme Signage to your account at northwind.service.example ended')
   expect(reused.text).toContain('On 15 November 2026 at 14:32 UTC, an outdated refresh token of Acme Signage was used.')
   expect(reused.text).toContain(
     '\n\nTo protect your account at northwind.service.example, we ended the access of Acme Signage immediately.\n\n',
   )
   expect(reused.text).toContain('If you still use Acme Signage, connect it again.')
-  const reported = renderMail(wordsFor('en'), { ...mail, reason: 'credential_reported' })
+  const reported = renderMail(wordsFor('en'), service, { ...mail, reason: 'credential_reported' })
   expect(reported.text).toContain('a credential of Acme Signage for your account was found in public.')
   expect(reported.text).not.toContain('stolen')
 })
@@ -169,7 +172,7 @@ test.each(languages)('in $name, each revocation reason has its own text and a da
   const words = wordsFor(code)
   const texts = makeMails('Northwind')
     .filter(({ kind }) => kind === 'grant_ended')
-    .map((mail) => renderMail(words, mail).text)
+    .map((mail) => renderMail(words, service, mail).text)
   expect(new Set(texts).size).toBe(3)
   const dated = texts.filter((text) => text.includes(words.moment(AT)))
   expect(dated).toHaveLength(3)
@@ -178,18 +181,20 @@ test.each(languages)('in $name, each revocation reason has its own text and a da
 test.each(languages)('in $name, each outcome of a review has its own text', ({ code }) => {
   const told = makeMails('Northwind')
     .filter(({ kind }) => kind === 'application_review')
-    .map((mail) => renderMail(wordsFor(code), mail))
+    .map((mail) => renderMail(wordsFor(code), service, mail))
   expect(new Set(told.map(({ subject }) => subject)).size).toBe(NOTIFICATIONS.length)
   expect(new Set(told.map(({ text }) => text)).size).toBe(NOTIFICATIONS.length)
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
-  const reason = reasons.map((reason) => renderMail(wordsFor(code), { ...about, ...makeNews('kept', { reason }) }).text)
+  const reason = reasons.map(
+    (reason) => renderMail(wordsFor(code), service, { ...about, ...makeNews('kept', { reason }) }).text,
+  )
   expect(new Set(reason).size).toBe(reasons.length)
 })
 
 test('an owner reads that a suspension lasts until its review, or when it ends', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const suspended = (until: number | null) =>
-    renderMail(wordsFor('en'), { ...about, ...makeNews('suspended', { until }) }).text
+    renderMail(wordsFor('en'), service, { ...about, ...makeNews('suspended', { until }) }).text
   const untilReview = 'It stays suspended until the operators of this service have reviewed it.'
   expect(suspended(null)).toContain(untilReview)
   expect(suspended(null)).not.toContain('automatically')
@@ -200,7 +205,10 @@ test('an owner reads that a suspension lasts until its review, or when it ends',
 test('an operator reads which suspensions wait, and since when', () => {
   const about = { accountHost: 'operators.service.example', email: 'olga@operators.example' }
   const mail = { ...about, kind: 'suspensions_waiting', count: 2, since: AT, link: LINK } as const
-  const { subject, text } = renderMail(wordsFor('en'), { ...mail, applications: ['Acme Signage', 'Night Porter'] })
+  const { subject, text } = renderMail(wordsFor('en'), service, {
+    ...mail,
+    applications: ['Acme Signage', 'Night Porter'],
+  })
   expect(subject).toBe('2 suspended applications are waiting for your review')
   expect(text).toContain('2 applications: Acme Signage and Night Porter\nWaiting since: 15 November 2026 at 14:32 UTC')
 })
@@ -208,7 +216,7 @@ test('an operator reads which suspensions wait, and since when', () => {
 test('an owner reads the figures of the decision beside the thresholds', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const of = (what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) =>
-    renderMail(wordsFor('en'), { ...about, ...makeNews(what, given) })
+    renderMail(wordsFor('en'), service, { ...about, ...makeNews(what, given) })
   const warned = of('warned', { reason: null })
   expect(warned.subject).toBe('Acme Signage polls too fast')
   expect(warned.text).toContain('may be suspended from 15 November 2026 at 14:32 UTC:')
@@ -232,7 +240,7 @@ test('an owner reads the figures of the decision beside the thresholds', () => {
 test('missing figures are left out', () => {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   const figures = figuresOf(makeEvidence(), defaultThresholds)
-  const { text } = renderMail(wordsFor('en'), { ...about, ...makeNews('kept', { figures, reason: null }) })
+  const { text } = renderMail(wordsFor('en'), service, { ...about, ...makeNews('kept', { figures, reason: null }) })
   expect(text).not.toMatch(/slow_down|threshold|Polls|Reports|Reason/)
 })
 
@@ -245,7 +253,7 @@ test.each(languages)(
     }
     const mail = { ...about, kind: 'profile_decided', application: 'Acme Signage' } as const
     const [yes, no] = [null, 'It is the logo of a bank.'].map((reason) =>
-      renderMail(wordsFor(code), { ...mail, reason }),
+      renderMail(wordsFor(code), service, { ...mail, reason }),
     )
     expect(yes?.subject).not.toBe(no?.subject)
     expect(no?.text).toContain('It is the logo of a bank.')
@@ -266,7 +274,7 @@ test.each(languages)(
       domain: 'acme.example',
       record: RECORD,
     } as const
-    const [missing, lost] = [false, true].map((each) => renderMail(wordsFor(code), { ...mail, lost: each }))
+    const [missing, lost] = [false, true].map((each) => renderMail(wordsFor(code), service, { ...mail, lost: each }))
     for (const { text = '', html = '' } of [missing ?? {}, lost ?? {}]) {
       expect(text).toContain(RECORD)
       expect(html).toContain(RECORD)
@@ -275,3 +283,11 @@ test.each(languages)(
     expect(missing?.text).not.toBe(lost?.text)
   },
 )
+
+test('ends with the name of the service and its pages', () => {
+  const links = [{ kind: 'help', href: 'https://help.service.example/' }] as const
+  const [mail] = makeMails('Northwind')
+  const { text, html } = renderMail(wordsFor('en'), { name: 'Acme Cloud', links }, mail as MailContent)
+  expect(text).toMatch(/\nHelp:\nhttps:\/\/help\.service\.example\/\n\nAcme Cloud\n$/)
+  expect(html).toContain('href="https://help.service.example/"')
+})
