@@ -45,13 +45,23 @@ export function answerDialog(world: FakeWorld, address: string, decision: 'cance
 
 function problemOf({ application, suspended }: FakeWorld, asked: URLSearchParams, redirectUri: string): string | null {
   if (asked.get('client_id') !== application.id) return 'the application is not known'
-  if (!application.redirectUris.includes(redirectUri)) return 'the redirect address is not registered'
+  if (!isRegistered(application.redirectUris, redirectUri)) return 'the redirect address is not registered'
   if (suspended) return 'the application is suspended'
   if (asked.get('response_type') !== 'code') return 'response_type is not code'
   const [challenge, method] = [asked.get('code_challenge'), asked.get('code_challenge_method')]
-  // PKCE is optional for an application with a secret, and required for a public one.
-  if (challenge === null && method === null && application.secret !== '') return null
+  // PKCE is optional for an application with a secret, and required for a public one and for loopback addresses.
+  const pkceOptional = application.secret !== '' && !LOOPBACK.test(redirectUri)
+  if (challenge === null && method === null && pkceOptional) return null
   return method === 'S256' && challenge?.length === 43 ? null : 'there is no code_challenge of the kind S256'
+}
+
+const LOOPBACK = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d+)?(?=\/)/
+
+/** To the letter, except for the port of a loopback address (RFC 8252, section 7.3). */
+function isRegistered(registered: readonly string[], requested: string): boolean {
+  const portless = (uri: string) => uri.replace(LOOPBACK, 'http://$1')
+  const canonical = URL.parse(requested)?.href === requested && !requested.includes('#')
+  return registered.includes(requested) || (canonical && registered.map(portless).includes(portless(requested)))
 }
 
 /** Exchanges a code. A replayed, expired or mismatched code revokes the grant. */

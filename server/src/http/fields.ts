@@ -84,10 +84,13 @@ export const overlap = seconds('For how many seconds the old key goes on working
 
 export const variant = oneOf(['token_set', 'access_key'], 'What kind of credential it is.', { examples: ['token_set'] })
 
-export const redirectUri = text('Where the dialog returns to: one of the registered addresses, to the letter.', {
-  format: 'uri',
-  examples: ['https://app.example/callback'],
-})
+export const redirectUri = text(
+  'Where the dialog returns to: one of the registered addresses, to the letter; http addresses of 127.0.0.1, [::1] and localhost with any port.',
+  {
+    format: 'uri',
+    examples: ['https://app.example/callback'],
+  },
+)
 
 export const codeVerifier = optional(
   text(

@@ -26,7 +26,7 @@ export type Application = ScopePolicy & {
   readonly deviceFlow: boolean
   /** The allowed scopes that the device flow may grant. */
   readonly deviceScopes: readonly string[]
-  /** Redirect URIs, compared exactly. Empty: the application cannot use the dialog. */
+  /** Registered redirect URIs (`isRegisteredRedirect`). Empty: the application cannot use the dialog. */
   readonly redirectUris: readonly string[]
   /** Public client (RFC 6749 §2.1): a web page or an installed program. Has no secret. */
   readonly public: boolean

@@ -5,7 +5,7 @@
 export type Dialog = {
   readonly id: string
   readonly applicationId: string
-  /** One of the application's registered redirect URIs. */
+  /** As requested: a registered redirect URI, with any port if it is a loopback one. */
   readonly redirectUri: string
   readonly scopes: readonly string[]
   /** The application's `state` parameter, echoed back; null when it sent none. */

@@ -1,6 +1,7 @@
 /**
- * Redirect URIs: validation and use. A URI is registered in exactly one spelling, its WHATWG serialisation, and
- * compared with `===`, so that no two parsers can disagree about its host (RFC 9700, section 4.1).
+ * Redirect URIs: validation, comparison and use. A URI is registered in exactly one spelling, its WHATWG serialisation,
+ * and compared with `===`, so that no two parsers can disagree about its host (RFC 9700, section 4.1). Only the port of
+ * a loopback URI may differ (docs/decisions/0043-loopback-redirects-match-on-any-port.md).
  */
 
 const MAX_REDIRECT_LENGTH = 2000
@@ -10,6 +11,8 @@ export const MAX_REDIRECTS = 10
 
 /** The only hosts that may use http: the request does not leave the machine (RFC 8252, section 7.3). */
 const LOOPBACK: readonly string[] = ['127.0.0.1', '[::1]', 'localhost']
+
+const LOOPBACK_URI = /^http:\/\/(127\.0\.0\.1|\[::1\]|localhost)(?::\d{1,5})?(?=\/)/
 
 /**
  * Host name syntax of DNS. A URL allows more, such as `;` and quotes, and the host ends up in a
@@ -50,6 +53,26 @@ export function redirectProblem(text: string): RedirectProblem | null {
   if (url.href !== text) return 'not_canonical'
   if (!PATH_AND_QUERY.test(url.pathname + url.search)) return 'characters'
   return ANSWERED.some((name) => url.searchParams.has(name)) ? 'query' : null
+}
+
+/** True for http to the machine itself. Any program on that machine can listen there, so PKCE is required. */
+export function isLoopbackRedirect(uri: string): boolean {
+  return LOOPBACK_URI.test(uri)
+}
+
+/**
+ * A native application listens on a port that the operating system chose, so the port of a loopback URI is not compared
+ * (RFC 8252, section 7.3). Everything else is, and a request must use the one spelling that could be registered.
+ */
+export function isRegisteredRedirect(registered: readonly string[], requested: string): boolean {
+  if (registered.includes(requested)) return true
+  if (!isLoopbackRedirect(requested) || redirectProblem(requested) !== null) return false
+  const wanted = withoutPort(requested)
+  return registered.some((uri) => isLoopbackRedirect(uri) && withoutPort(uri) === wanted)
+}
+
+function withoutPort(loopbackUri: string): string {
+  return loopbackUri.replace(LOOPBACK_URI, 'http://$1')
 }
 
 /** For headers that name an origin (`form-action`, CORS). */

@@ -5,6 +5,7 @@
 import { policyAllows } from '../../core/accounts/policy.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { decide } from '../../core/dialog/dialog.ts'
+import { isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { resolveConsent } from '../../core/grants/scope.ts'
 import { signAuthorizationCode } from '../../secrets/dialog-texts.ts'
 import { createGrantId } from '../../secrets/random.ts'
@@ -71,7 +72,7 @@ export async function decideDialog(
     const application = await findApplication(tx, dialog.applicationId)
     const account = await readAccount(tx, user.accountId)
     if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
-    if (!application.redirectUris.includes(redirectUri)) return { outcome: 'not_open' } as const
+    if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return { outcome: 'not_open' } as const
     const about = { accountId: user.accountId, applicationId: application.id }
 
     if (answer.decision === 'cancel') {

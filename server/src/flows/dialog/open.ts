@@ -8,6 +8,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Application } from '../../core/applications/application.ts'
 import { DIALOG_LIFETIME_MS } from '../../core/dialog/dialog.ts'
+import { isLoopbackRedirect, isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { isEchoable } from '../../core/dialog/state.ts'
 import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
@@ -62,8 +63,10 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   const application = context.applications.find(request.applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   if (application.redirectUris.length === 0) return { outcome: 'not_set_up', application }
-  const redirectUri = application.redirectUris.find((each) => each === request.redirectUri)
-  if (redirectUri === undefined) return { outcome: 'redirect_not_registered', application }
+  const { redirectUri } = request
+  if (redirectUri === null || !isRegisteredRedirect(application.redirectUris, redirectUri)) {
+    return { outcome: 'redirect_not_registered', application }
+  }
   if (application.suspended) return { outcome: 'suspended', application }
   const { state, codeChallenge } = request
   if (state !== null && !isEchoable(state)) return { outcome: 'state_not_echoable', application }
@@ -73,7 +76,8 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   }
   if (request.responseType === null) return refused('invalid_request', 'response_type is missing; it must be code.')
   if (request.responseType !== 'code') return refused('unsupported_response_type', 'response_type must be code.')
-  const problem = challengeProblem(application, request)
+  const pkceRequired = application.pkceRequired || isLoopbackRedirect(redirectUri)
+  const problem = challengeProblem(pkceRequired, request)
   if (problem) return refused('invalid_request', problem)
   const requested = resolveRequested(request.scope, application)
   if (requested.answer === 'not_allowed') {
@@ -103,11 +107,11 @@ function scopeProblem(names: readonly string[]): string {
 }
 
 /** RFC 7636 §4.3. Rejects `plain`: an attacker who saw the authorization URL would know the verifier. */
-function challengeProblem(application: Application, request: DialogRequest): string | null {
+function challengeProblem(pkceRequired: boolean, request: DialogRequest): string | null {
   const { codeChallenge, codeChallengeMethod } = request
   if (codeChallenge === null) {
     if (codeChallengeMethod !== null) return 'code_challenge_method is given without code_challenge.'
-    return application.pkceRequired ? 'code_challenge is missing; this application must use PKCE with S256.' : null
+    return pkceRequired ? 'code_challenge is missing; this application must use PKCE with S256.' : null
   }
   if (codeChallengeMethod !== 'S256') return 'code_challenge_method must be S256.'
   return isCodeChallenge(codeChallenge) ? null : 'code_challenge must be 43 base64url characters.'

@@ -3,6 +3,7 @@ import { policyAllows } from '../../core/accounts/policy.ts'
 import { type Application, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import type { VettingProblem } from '../../core/applications/vetting.ts'
 import { type Dialog, dialogStatus } from '../../core/dialog/dialog.ts'
+import { isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
@@ -24,7 +25,7 @@ export async function readQuestion(
   const application = found && (await findApplication(context.db, found.dialog.applicationId))
   if (!found || !application || application.deleted) return { closed: 'expired' }
   // The redirect URI was unregistered meanwhile: never redirect to it.
-  if (!application.redirectUris.includes(found.dialog.redirectUri)) return { closed: 'expired' }
+  if (!isRegisteredRedirect(application.redirectUris, found.dialog.redirectUri)) return { closed: 'expired' }
   const status = dialogStatus(found.dialog, found.now)
   if (status === 'expired') return { closed: 'expired' }
   return status === 'open' ? { dialog: found.dialog, application } : { closed: 'answered' }

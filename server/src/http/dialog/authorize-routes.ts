@@ -41,7 +41,8 @@ const standardAuthorization = {
   response_type: optional({ ...responseType, description: '`code`. Needed unless there is a `request_uri`.' }),
   redirect_uri: optional({
     ...redirectUri,
-    description: 'One of the registered addresses, to the letter. Needed unless there is a `request_uri`.',
+    description:
+      'One of the registered addresses, to the letter; http addresses of 127.0.0.1, [::1] and localhost with any port. Needed unless there is a `request_uri`.',
   }),
   ...optionalFields,
 }

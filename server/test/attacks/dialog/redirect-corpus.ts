@@ -252,9 +252,14 @@ export const schemeSpellings: readonly string[] = SPELLED.map((text) =>
 
 const schemes = schemeSpellings.map((uri) => ({ reason: 'not https', uri }))
 
-/** Without duplicates and without registered ones. */
+/** The registered loopback address on other ports, which are accepted (RFC 8252, section 7.3). */
+export const otherPorts: readonly string[] = ['', ':0', ':1', ':22', ':443', ':4001', ':8443', ':65535'].map(
+  (port) => `http://127.0.0.1${port}/back`,
+)
+
+/** Without duplicates and without accepted ones. */
 function distinct(lines: readonly HostileRedirect[]): readonly HostileRedirect[] {
-  const seen = new Set(registered)
+  const seen = new Set([...registered, ...otherPorts])
   return lines.filter(({ uri }) => {
     const isNew = !seen.has(uri)
     seen.add(uri)

@@ -2,13 +2,15 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  isLoopbackRedirect,
+  isRegisteredRedirect,
   MAX_REDIRECTS,
   redirectHost,
   redirectOrigin,
   redirectProblem,
   withAnswer,
 } from '../../../src/core/dialog/redirect-uri.ts'
-import { redirectCorpus, registered } from '../../attacks/dialog/redirect-corpus.ts'
+import { otherPorts, redirectCorpus, registered } from '../../attacks/dialog/redirect-corpus.ts'
 
 /** Redirect URIs of valid parts. */
 const label = fc.stringMatching(/^[a-z](?:[a-z0-9-]{0,8}[a-z0-9])?$/).filter((text) => !text.startsWith('xn--'))
@@ -146,6 +148,87 @@ describe('a redirect URI that may not be registered', () => {
         },
       ),
       { numRuns: 3_000 },
+    )
+  })
+})
+
+describe('a requested redirect URI', () => {
+  const loopback = ['http://127.0.0.1/back?flow=cli', 'http://[::1]:4000/back', 'http://localhost:4000/back']
+
+  test.each([
+    'http://127.0.0.1:53124/back?flow=cli',
+    'http://127.0.0.1/back?flow=cli',
+    'http://[::1]/back',
+    'http://[::1]:65535/back',
+    'http://localhost:1/back',
+    'http://localhost/back',
+  ])('on a loopback host may have any port, or none: %s', (uri) => {
+    expect(isRegisteredRedirect(loopback, uri)).toBe(true)
+  })
+
+  test.each([
+    ['another host', 'http://127.0.0.1:4000/back http://[::1]:4000/back?flow=cli http://localhost:4000/back?flow=cli'],
+    ['userinfo', 'http://me@localhost:4000/back http://localhost:80@evil.example/back http://@localhost/back'],
+    ['a host that begins like it', 'http://127.0.0.1.evil.example/back http://localhost.evil.example:4000/back'],
+    ['https', 'https://localhost:4000/back https://localhost:5000/back https://127.0.0.1/back?flow=cli'],
+    ['upper case', 'http://LOCALHOST:4000/back HTTP://localhost:4000/back http://localhost:4000/BACK'],
+    ['a trailing dot', 'http://localhost.:4000/back http://127.0.0.1.:4000/back?flow=cli http://localhost:5000/back.'],
+    ['another loopback address', 'http://127.0.0.2:4000/back http://127.1/back?flow=cli http://[::ffff:7f00:1]/back'],
+    [
+      'an encoded path',
+      'http://localhost:5000/%62ack http://localhost:5000/x/%2e%2e/back http://localhost:5000/./back',
+    ],
+    ['a fragment', 'http://localhost:4000/back# http://localhost:5000/back#x http://localhost:5000#/back'],
+    ['another query', 'http://127.0.0.1/back http://127.0.0.1:1/back?flow=cli& http://127.0.0.1:1/back?flow=cl%69'],
+    [
+      'another path',
+      'http://localhost:5000 http://localhost:5000/ http://localhost:5000/back/ http://localhost:1/x/back',
+    ],
+    ['a port in another spelling', 'http://localhost:/back http://localhost:80/back http://localhost:04000/back'],
+    ['no port number', 'http://localhost:65536/back http://localhost:-1/back http://localhost:4000x/back'],
+    ['several ports', 'http://localhost:1:2/back http://localhost:1@localhost:2/back http://localhost:1/back,http://x'],
+    ['backslashes', 'http:\\\\localhost:5000\\back http://localhost:5000\\back http://localhost\\@evil.example/back'],
+  ])('with %s is not the registered one: %s', (_what, uris) => {
+    expect(uris.split(' ').filter((uri) => isRegisteredRedirect(loopback, uri))).toEqual([])
+  })
+
+  test('on any other host must be registered to the letter', () => {
+    const other = ['https://app.example/callback', 'https://localhost:4000/back', 'https://127.0.0.1/back']
+    expect(other.filter((uri) => isRegisteredRedirect(other, uri))).toEqual(other)
+    const ports = ['https://app.example:8443/callback', 'https://localhost:4001/back', 'https://127.0.0.1:4000/back']
+    expect(ports.filter((uri) => isRegisteredRedirect(other, uri))).toEqual([])
+    expect(isRegisteredRedirect(other, 'http://localhost:4000/back')).toBe(false)
+  })
+
+  test('DG-01: is accepted on other ports, and not from the corpus of hostile ones', () => {
+    expect(otherPorts.filter((uri) => !isRegisteredRedirect(registered, uri))).toEqual([])
+    expect(redirectCorpus.filter(({ uri }) => isRegisteredRedirect(registered, uri))).toEqual([])
+  })
+
+  test('that is accepted differs from a registered one in its port only, for every parser', () => {
+    fc.assert(
+      fc.property(
+        fc.constantFrom(...loopback),
+        ports,
+        fc.string({ unit: 'binary', maxLength: 3 }),
+        (uri, port, noise) => {
+          const { protocol, hostname, pathname, search } = new URL(uri)
+          const asked = `${protocol}//${hostname}${port}${pathname}${search}`
+          expect([isRegisteredRedirect(loopback, asked), isLoopbackRedirect(asked)]).toEqual([true, true])
+          for (let at = 0; noise !== '' && at <= asked.length; at += 1) {
+            const changed = asked.slice(0, at) + noise + asked.slice(at)
+            if (!isRegisteredRedirect(loopback, changed)) continue
+            expect(new URL(changed)).toMatchObject({
+              href: changed,
+              protocol,
+              hostname,
+              pathname,
+              search,
+              username: '',
+            })
+          }
+        },
+      ),
     )
   })
 })
