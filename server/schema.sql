@@ -388,11 +388,13 @@ CREATE TABLE public.dialogs (
     grant_id text,
     lease_id uuid,
     leased_until timestamp with time zone,
+    idempotency_key text,
     used_at timestamp with time zone,
     CONSTRAINT dialogs_code_challenge_check CHECK ((code_challenge ~ '^[A-Za-z0-9_-]{43}$'::text)),
     CONSTRAINT dialogs_decided_by_user CHECK (((decided_at IS NULL) = (user_id IS NULL))),
     CONSTRAINT dialogs_delivered_has_grant CHECK ((((lease_id IS NULL) AND (used_at IS NULL)) OR (grant_id IS NOT NULL))),
     CONSTRAINT dialogs_grant_is_decided CHECK (((grant_id IS NULL) OR (decided_at IS NOT NULL))),
+    CONSTRAINT dialogs_key_with_lease CHECK (((idempotency_key IS NULL) OR (lease_id IS NOT NULL))),
     CONSTRAINT dialogs_lease_complete CHECK (((lease_id IS NULL) = (leased_until IS NULL)))
 );
 
@@ -430,6 +432,7 @@ CREATE TABLE public.grants (
     previous_key_id smallint,
     key_changed_at timestamp with time zone,
     generation integer DEFAULT 1 NOT NULL,
+    used_generation integer DEFAULT 1 NOT NULL,
     key_generation integer DEFAULT 1 NOT NULL,
     key_rotated_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,

@@ -22,6 +22,8 @@ create table grants (
   previous_key_id     smallint,
   key_changed_at      timestamptz,
   generation          integer not null default 1,
+  -- Newest generation whose access token was accepted: its refresh answer has arrived. The first needs no such proof.
+  used_generation     integer not null default 1,
   key_generation      integer not null default 1,
   -- When the access key was last rotated; its predecessor is valid for a while.
   key_rotated_at      timestamptz,
@@ -95,10 +97,13 @@ create table dialogs (
   -- Lease of the exchange that is being answered.
   lease_id       uuid,
   leased_until   timestamptz,
+  -- Digest of the Idempotency-Key of that exchange.
+  idempotency_key text,
   used_at        timestamptz,
   constraint dialogs_decided_by_user check ((decided_at is null) = (user_id is null)),
   constraint dialogs_grant_is_decided check (grant_id is null or decided_at is not null),
   constraint dialogs_lease_complete check ((lease_id is null) = (leased_until is null)),
+  constraint dialogs_key_with_lease check (idempotency_key is null or lease_id is not null),
   constraint dialogs_delivered_has_grant check ((lease_id is null and used_at is null) or grant_id is not null)
 );
 

@@ -2,7 +2,6 @@
  * Fake clock: stands still, and jumps when waiting would lead to an outcome, so that minutes of polling take no time.
  */
 import type { Clock } from '../clock.ts'
-import { LatchkeyError } from '../errors.ts'
 
 /**
  * Clock for tests. It skips a client's waits by itself once the user has decided, or after a fault. Otherwise it stands
@@ -60,10 +59,10 @@ export function createFakeClock(startAt: number, { busy, worthwhile }: FakeOccas
     now: () => now,
     sleep: (ms, signal) =>
       new Promise((resolve, reject) => {
-        if (signal?.aborted) return reject(new LatchkeyError('aborted'))
+        if (signal?.aborted) return reject(signal.reason)
         const stop = () => {
           sleepers = sleepers.filter((each) => each !== sleeper)
-          reject(new LatchkeyError('aborted'))
+          reject(signal?.reason)
         }
         const wake = () => {
           signal?.removeEventListener('abort', stop)

@@ -12,7 +12,7 @@ import {
 } from './fake-answer.ts'
 import { authenticate, type FakeCredential, type FakeGrant, type FakeWorld, randomText } from './fake-world.ts'
 
-/** How long the previous refresh token gets the same token set again. */
+/** How long at least the previous refresh token gets the same token set again. */
 const REFRESH_GRACE_MS = 30_000
 const KEY_OVERLAP_SECONDS = 86_400
 
@@ -40,6 +40,19 @@ export function issue(world: FakeWorld, grant: FakeGrant): Record<string, string
   return fields
 }
 
+/** The same refresh token, with a new access token if the last one has expired. */
+function issueAgain(world: FakeWorld, grant: FakeGrant): Record<string, string | number> | null {
+  if (!grant.issued) return null
+  const again = remaining(world, grant.issued.fields, grant.issued.at)
+  if (again.expires_in !== 0) return again
+  const { refresh_token = '' } = grant.issued.fields
+  grant.generation -= 1
+  const renewed = issue(world, grant)
+  world.credentials.delete(String(renewed.refresh_token))
+  renewed.refresh_token = refresh_token
+  return renewed
+}
+
 /** The fields issued at `issuedAt`, with `expires_in` reduced to the whole seconds left now. */
 export function remaining<Fields extends FakeFields>(world: FakeWorld, fields: Fields, issuedAt: number): Fields {
   if (fields.expires_in === undefined) return fields
@@ -65,8 +78,8 @@ export function rotateKey(world: FakeWorld, parameters: FakeParameters): FakeAns
 }
 
 /**
- * The current credential gets a new one, the previous one the same again within `graceMs`. An older refresh token
- * revokes the grant.
+ * The current credential gets a new one, the previous one the same again within `graceMs`, and a refresh token also
+ * until its successor is used. An older refresh token revokes the grant.
  */
 function renewable(
   world: FakeWorld,
@@ -79,8 +92,8 @@ function renewable(
   const { grant, generation } = credential
   if (generation === grant.generation) return { grant, again: null }
   const recent = grant.issued !== null && world.now() - grant.issued.at <= graceMs
-  if (recent && generation === grant.generation - 1)
-    return { grant, again: grant.issued && remaining(world, grant.issued.fields, grant.issued.at) }
+  const unused = is === 'refresh_token' && grant.usedGeneration < grant.generation
+  if ((recent || unused) && generation === grant.generation - 1) return { grant, again: issueAgain(world, grant) }
   if (is === 'refresh_token') grant.revoked = true
   throw new FakeRefused('invalid_grant')
 }
@@ -106,6 +119,7 @@ export function check(world: FakeWorld, text: string): FakeCredential | null {
   const replacedAt = grant.issued?.at ?? 0
   const overlapping = generation === grant.generation - 1 && world.now() < replacedAt + KEY_OVERLAP_SECONDS * 1000
   if (credential.is === 'access_key' && generation !== grant.generation && !overlapping) return null
+  grant.usedGeneration = Math.max(grant.usedGeneration, generation)
   return credential
 }
 

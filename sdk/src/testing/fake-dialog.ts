@@ -3,7 +3,7 @@
  * dialog".
  */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
-import { issue } from './fake-credentials.ts'
+import { issue, remaining } from './fake-credentials.ts'
 import {
   authenticate,
   createGrant,
@@ -14,6 +14,9 @@ import {
 } from './fake-world.ts'
 
 const CODE_LIFETIME_MS = 60_000
+
+/** How long an exchange with the same Idempotency-Key is answered again. */
+const REPEAT_MS = 600_000
 
 /** Returns the address to which the user's answer redirects. Throws if the service would show an error page. */
 export function answerDialog(world: FakeWorld, address: string, decision: 'cancel' | readonly string[] | null): string {
@@ -35,6 +38,7 @@ export function answerDialog(world: FakeWorld, address: string, decision: 'cance
       state: state ?? '',
       expiresAt: world.now() + CODE_LIFETIME_MS,
       used: false,
+      delivered: null,
     })
     back.searchParams.set('code', code)
   }
@@ -64,21 +68,34 @@ function isRegistered(registered: readonly string[], requested: string): boolean
   return registered.includes(requested) || (canonical && registered.map(portless).includes(portless(requested)))
 }
 
-/** Exchanges a code. A replayed, expired or mismatched code revokes the grant. */
-export async function exchange(world: FakeWorld, parameters: FakeParameters): Promise<FakeAnswer> {
+/**
+ * Exchanges a code. The same exchange gets the same answer for ten minutes if it repeats its Idempotency-Key. Any other
+ * replayed, expired or mismatched code revokes the grant.
+ */
+export async function exchange(world: FakeWorld, parameters: FakeParameters, request: Request): Promise<FakeAnswer> {
   authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
   const code = world.dialogCodes.get(required(parameters, 'code'))
   const redirectUri = required(parameters, 'redirect_uri')
   const verifier = parameters.get('code_verifier')
   const challenge = verifier === undefined ? null : await challengeOf(verifier)
   if (!code) throw new FakeRefused('invalid_grant')
+  const key = request.headers.get('idempotency-key')
+  const { delivered, grant } = code
+  const same = code.redirectUri === redirectUri && code.challenge === challenge
+  if (delivered && key !== null && delivered.key === key && same && world.now() < delivered.at + REPEAT_MS) {
+    const left = remaining(world, delivered.fields, delivered.at)
+    if (grant.revoked || grant.generation !== 1 || left.expires_in === 0) throw new FakeRefused('invalid_grant')
+    return { fields: left }
+  }
   if (code.used || !fits(world, code, redirectUri, challenge)) {
     code.used = true
     code.grant.revoked = true
     throw new FakeRefused('invalid_grant')
   }
   code.used = true
-  return { fields: { ...issue(world, code.grant), state: code.state } }
+  const fields = { ...issue(world, grant), state: code.state }
+  code.delivered = { key, fields, at: world.now() }
+  return { fields }
 }
 
 function fits(world: FakeWorld, code: FakeDialogCode, redirectUri: string, challenge: string | null): boolean {

@@ -26,7 +26,9 @@ export type FakeGrant = {
   /** Not secret, as in the service: no part of a credential. */
   readonly id: string
   generation: number
-  /** The fields issued last, and when: repeated for a request with the previous credential, within the grace period. */
+  /** The newest generation whose access token was accepted. */
+  usedGeneration: number
+  /** The fields issued last, and when: repeated for a request with the previous credential. */
   issued: FakeIssued | null
   revoked: boolean
 }
@@ -66,6 +68,12 @@ export type FakeDialogCode = {
   readonly state: string
   readonly expiresAt: number
   used: boolean
+  /** The exchange that was answered, to answer its repetition. */
+  delivered: {
+    readonly key: string | null
+    readonly fields: Record<string, string | number>
+    readonly at: number
+  } | null
 }
 
 export type FakeWorld = {
@@ -112,7 +120,8 @@ export function resolveScopes({ application }: FakeWorld, text: string | undefin
 }
 
 export function createGrant(world: FakeWorld, variant: FakeVariant, scopes: readonly string[]): FakeGrant {
-  const grant: FakeGrant = { id: `grt_${randomId(20)}`, variant, scopes, generation: 0, issued: null, revoked: false }
+  const fresh = { generation: 0, usedGeneration: 0, issued: null, revoked: false }
+  const grant: FakeGrant = { id: `grt_${randomId(20)}`, variant, scopes, ...fresh }
   world.grants.add(grant)
   return grant
 }

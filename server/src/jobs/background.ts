@@ -28,7 +28,7 @@ const REFRESH_MS = 1_000
  */
 const DECISIONS_MS = 250
 
-/** Only the day of last use is stored, so the uses of one second fit into one statement. */
+/** Only the first use of a day and of a generation is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
 
 /** flows/operator/retire-key.ts: a key that was not recorded for three of these is used by no process. */

@@ -187,8 +187,9 @@ describe('an answer that was lost before it was sent', () => {
       code: allowed.code,
       redirectUri: CALLBACK,
       codeVerifier: allowed.pkce.verifier,
+      idempotencyKey: null,
     })
-    if (lost.outcome !== 'exchanged') throw new Error(`the exchange was answered ${lost.outcome}`)
+    if (lost.outcome !== 'exchanged' || !lost.ticket) throw new Error(`the exchange was answered ${lost.outcome}`)
     expect(lost.issued.expiresInSeconds).toBe(LIFETIME)
     await releaseExchangeLost(short.context, lost.ticket)
     await short.database.advance(20_000)

@@ -365,7 +365,7 @@ describe('exchanging the dialog’s code', () => {
   const arrange = async (scene: Scene) => {
     const request = await scene.allowedDialog()
     return (given: Partial<typeof request> = {}) =>
-      outcome(exchangeCode(service.context, { ...request, ...by(scene), ...given }))
+      outcome(exchangeCode(service.context, { ...request, idempotencyKey: null, ...by(scene), ...given }))
   }
 
   it('issues the token set when nothing has changed', async () => {

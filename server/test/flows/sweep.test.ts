@@ -53,9 +53,9 @@ it('a dialog’s grant is revoked if its code was not exchanged in time, and no 
     [taken, confirmExchangeSent],
     [held, null],
   ] as const) {
-    const by = { applicationId: scene.application.id, secret: scene.application.secret }
+    const by = { applicationId: scene.application.id, secret: scene.application.secret, idempotencyKey: null }
     const exchanged = await exchangeCode(service.context, { ...by, ...(await scene.allowedDialog()) })
-    if (exchanged.outcome !== 'exchanged') throw new Error(exchanged.outcome)
+    if (exchanged.outcome !== 'exchanged' || !exchanged.ticket) throw new Error(exchanged.outcome)
     // With a lease, as when a process died: the answer may have been received.
     await settle?.(service.context, exchanged.ticket)
   }

@@ -197,7 +197,7 @@ const left: readonly Left[] = [
   [
     'dialog-address',
     'flows/dialog/decide.ts',
-    "if (!application.redirectUris.includes(redirectUri)) return { outcome: 'not_open' } as const",
+    "if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return { outcome: 'not_open' } as const",
     '',
     'a code is sent to an address that the application has given up',
   ],

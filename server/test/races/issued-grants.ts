@@ -22,7 +22,7 @@ export function placeIssuedGrant(
     const issuedAt = locked.grant.createdAt
     await saveIssueTime(tx, id, issuedAt)
     // Marked as used today. Otherwise its first use would be saved within a second, and the process would read it again.
-    await markUsed(tx, [id])
+    await markUsed(tx, [{ id, generation: 1 }])
     return { ...locked.grant, secret, issuedAt }
   })
 }

@@ -35,6 +35,7 @@ export function makeGrant(given: Partial<GrantWithSecret> = {}): GrantWithSecret
     keyId: 1,
     createdAt: NOW,
     generation: 1,
+    usedGeneration: 1,
     keyGeneration: 1,
     issuedAt: null,
     keyRotatedAt: null,

@@ -121,6 +121,7 @@ async function addGrants(
       keyId: keys.signing.id,
       createdAt: now,
       generation: 1,
+      usedGeneration: 1,
       keyGeneration: 1,
       issuedAt: now,
       keyRotatedAt: null,

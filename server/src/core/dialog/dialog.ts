@@ -2,6 +2,8 @@
  * State machine of a dialog: an authorization request in a browser, from the consent page to the exchange of its code.
  * docs/interface.md, "The dialog". Like that of a device code (core/device/code.ts), its expiry is never stored.
  */
+import { LEASE_MS, REPEAT_MS } from '../device/code.ts'
+
 export type Dialog = {
   readonly id: string
   readonly applicationId: string
@@ -23,16 +25,18 @@ export type Dialog = {
   readonly usedAt: number | null
 }
 
-export type DialogDelivery = { readonly leaseId: string; readonly until: number }
+export type DialogDelivery = {
+  readonly leaseId: string
+  readonly until: number
+  /** Digest of the exchange's Idempotency-Key: a retry with the same key gets the same token set, for REPEAT_MS. */
+  readonly idempotencyKey: string | null
+}
 
 /** From opening the window to the decision: time to find a password, but not to leave the window open over night. */
 export const DIALOG_LIFETIME_MS = 10 * 60 * 1000
 
 /** After this the dialog is purged, and its code is unknown. */
 export const DIALOG_KEPT_MS = 24 * 60 * 60 * 1000
-
-/** Same as for a device code, and for the same reason (core/device/code.ts, LEASE_MS). */
-const LEASE_MS = 10_000
 
 export type DialogStatus = 'open' | 'expired' | 'denied' | 'allowed' | 'used'
 
@@ -72,6 +76,7 @@ export type Exchange = {
   /** The verifier matches the challenge; or there is no challenge and no verifier was sent. */
   readonly proven: boolean
   readonly leaseId: string
+  readonly idempotencyKey: string | null
   /** When the request arrived, before it waited for a lock. */
   readonly arrivedAt: number
   readonly now: number
@@ -80,6 +85,8 @@ export type Exchange = {
 
 export type ExchangeStep =
   | { readonly answer: 'deliver'; readonly next: Dialog }
+  /** The token set was sent before and the same exchange is retried: send it again, nothing changes. */
+  | { readonly answer: 'repeat' }
   /** Another exchange is being answered at this moment: retry shortly. */
   | { readonly answer: 'being_delivered' }
   /** Refused without a change. */
@@ -96,17 +103,27 @@ export function exchange(dialog: Dialog, given: Exchange): ExchangeStep {
   const status = dialogStatus(dialog, given.now)
   if (status !== 'allowed' && status !== 'used') return { answer: 'not_valid' }
   const fits = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven
+  const repetition = fits && given.idempotencyKey !== null && given.idempotencyKey === dialog.delivery?.idempotencyKey
+  if (status === 'used' && repetition && given.now < takenAt(dialog) + REPEAT_MS) return { answer: 'repeat' }
   // A request that arrived before the first one was answered is a concurrent duplicate of the same application, not a
   // replay.
   if (status === 'used') return { answer: fits && given.arrivedAt > (dialog.usedAt ?? 0) ? 'replayed' : 'not_valid' }
   // An earlier exchange may have delivered the credentials; a later invalid or late request must not revoke them.
-  if (dialog.delivery && given.now < dialog.delivery.until) return { answer: fits ? 'being_delivered' : 'not_valid' }
+  if (dialog.delivery && given.now < dialog.delivery.until && !repetition) {
+    return { answer: fits ? 'being_delivered' : 'not_valid' }
+  }
   const late = given.now >= (dialog.decidedAt ?? 0) + given.codeLifetimeMs
   if (!fits || late) {
     return dialog.delivery ? { answer: 'not_valid' } : { answer: 'burn', next: { ...dialog, usedAt: given.now } }
   }
-  const delivery = { leaseId: given.leaseId, until: given.now + LEASE_MS }
+  const { leaseId, idempotencyKey } = given
+  const delivery = { leaseId, until: given.now + LEASE_MS, idempotencyKey }
   return { answer: 'deliver', next: { ...dialog, delivery } }
+}
+
+/** When the exchange that was answered took its lease. */
+function takenAt({ delivery }: Dialog): number {
+  return (delivery?.until ?? 0) - LEASE_MS
 }
 
 /** The response was handed to the network. */

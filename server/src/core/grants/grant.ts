@@ -17,6 +17,8 @@ export type Grant = {
   readonly createdAt: number
   /** Generation of the current refresh token. */
   readonly generation: number
+  /** Newest generation whose access token was accepted; saved within a second. 1 until a refresh: the first has no predecessor. */
+  readonly usedGeneration: number
   readonly keyGeneration: number
   /** When the current credentials were first issued; null until an application collected them. */
   readonly issuedAt: number | null
@@ -119,8 +121,8 @@ function isReplacedKey(grant: Grant, generation: number, now: number, overlapMs:
 }
 
 /**
- * Within this time the previous refresh token returns the set that replaced it: the application may have lost the
- * response. Long enough for a retry after a lost connection; after it, a second party must hold the token.
+ * For this long at least, the previous refresh token returns the set that replaced it: processes that share a token set
+ * present the same token at the same time, and one of them may already use the answer.
  */
 export const REFRESH_GRACE_MS = 30_000
 
@@ -129,13 +131,16 @@ export type RefreshLimits = {
   readonly unusedMs: number
   /** From the user's decision, regardless of refreshes. */
   readonly maxMs: number
+  readonly accessTokenMs: number
 }
 
 export type RefreshStep =
   | { readonly answer: 'refreshed'; readonly next: Grant }
   /** Return the same two tokens, with their remaining lifetime. */
   | { readonly answer: 'repeated' }
-  /** A refresh token of an older generation: a copy is in use. */
+  /** The same refresh token again, with a new access token: the one of the lost answer has expired. */
+  | { readonly answer: 'reissued'; readonly next: Grant }
+  /** A refresh token whose successor was used: a copy is in use. */
   | { readonly answer: 'reused' }
   | { readonly answer: 'not_valid' }
 
@@ -155,12 +160,26 @@ export function refresh(
   }
   // Newer than the stored generation: the database was restored from a backup. Not a replay.
   if (generation > grant.generation) return { answer: 'not_valid' }
-  const recent = grant.issuedAt !== null && now - grant.issuedAt <= REFRESH_GRACE_MS
-  return { answer: recent && generation === grant.generation - 1 ? 'repeated' : 'reused' }
+  if (generation < grant.generation - 1 || isSuccessorUsed(grant, now)) return { answer: 'reused' }
+  if (isRepeatable(grant, now, limits.accessTokenMs)) return { answer: 'repeated' }
+  return { answer: 'reissued', next: { ...grant, issuedAt: now } }
+}
+
+/**
+ * Whether the current token set is known to have arrived. While it is not, the answer that carried it may be lost, and
+ * the previous refresh token is the newest that the application has
+ * (docs/decisions/0044-a-refresh-is-answered-until-its-successor-is-used.md).
+ */
+function isSuccessorUsed({ generation, usedGeneration, issuedAt }: Grant, now: number): boolean {
+  return usedGeneration >= generation && (issuedAt === null || now - issuedAt > REFRESH_GRACE_MS)
 }
 
 /** Whether the refresh token expired unused, or the grant reached its maximum age. */
-export function isOver(grant: Grant, now: number, { unusedMs, maxMs }: RefreshLimits): boolean {
+export function isOver(
+  grant: Grant,
+  now: number,
+  { unusedMs, maxMs }: Pick<RefreshLimits, 'unusedMs' | 'maxMs'>,
+): boolean {
   return grant.issuedAt === null || now >= grant.issuedAt + unusedMs || now >= grant.createdAt + maxMs
 }
 

@@ -2,12 +2,14 @@
  * Exchange of the dialog's authorization code for a token set. docs/interface.md, "Exchange the code".
  *
  * A code can be exchanged once, and again only if the answer was lost: the exchange leases the code while its answer is
- * on the way. A code presented after its answer was sent is a replay and revokes the grant (RFC 6749 §4.1.2).
+ * on the way. A code presented after its answer was sent is a replay and revokes the grant (RFC 6749 §4.1.2), unless it
+ * comes with the same Idempotency-Key.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byApplication } from '../../core/audit/actor.ts'
 import { confirmExchange, type Dialog, exchange, releaseExchange } from '../../core/dialog/dialog.ts'
 import { verifyAuthorizationCode } from '../../secrets/dialog-texts.ts'
+import { digestIdempotencyKey } from '../../secrets/idempotency-key.ts'
 import { fitsChallenge } from '../../secrets/pkce.ts'
 import { createLeaseId } from '../../secrets/random.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
@@ -25,6 +27,7 @@ export type ExchangeRequest = {
   readonly code: string
   readonly redirectUri: string
   readonly codeVerifier: string | null
+  readonly idempotencyKey: string | null
 }
 
 export type ExchangeTicket = { readonly dialogId: string; readonly leaseId: string }
@@ -38,7 +41,8 @@ export type ExchangeResult =
   | {
       readonly outcome: 'exchanged'
       readonly issued: IssuedTokenSet & { readonly state: string }
-      readonly ticket: ExchangeTicket
+      /** Null for a repeated answer: there is nothing to confirm. */
+      readonly ticket: ExchangeTicket | null
     }
 
 const INVALID_GRANT: ExchangeResult = { outcome: 'invalid_grant' }
@@ -59,7 +63,7 @@ export async function exchangeCode(context: Context, request: ExchangeRequest): 
       events.grantRevoked(result.grantId, result.reason)
       return INVALID_GRANT
     }
-    if (result.outcome === 'exchanged') context.counts.credentials.add('token_set', 'first')
+    if (result.outcome === 'exchanged' && result.ticket) context.counts.credentials.add('token_set', 'first')
     if (result.outcome !== 'being_delivered') return result
     await sleep(waitMs)
   }
@@ -81,6 +85,9 @@ function tryExchange(
   arrivedAt: number,
 ): Promise<Try> {
   const leaseId = createLeaseId()
+  const { keys } = context.config
+  const idempotencyKey =
+    request.idempotencyKey === null ? null : digestIdempotencyKey(keys, request.idempotencyKey, dialogId)
 
   return context.db.transaction(async (tx): Promise<Try> => {
     const locked = await lockDialog(tx, dialogId)
@@ -92,6 +99,7 @@ function tryExchange(
       redirectUri: request.redirectUri,
       proven: isProven(dialog, request.codeVerifier),
       leaseId,
+      idempotencyKey,
       arrivedAt,
       now,
       codeLifetimeMs: context.config.dialogCodeLifetimeMs,
@@ -106,11 +114,13 @@ function tryExchange(
         return revokeExchanged(tx, grantId, 'authorization_code_refused')
       case 'replayed':
         return revokeExchanged(tx, grantId, 'authorization_code_reused')
-      case 'deliver': {
-        const issued = await issueFirst(context, tx, grantId, now, false)
+      case 'deliver':
+      case 'repeat': {
+        const issued = await issueFirst(context, tx, grantId, now, step.answer === 'repeat')
         if (!issued || !('accessToken' in issued)) return INVALID_GRANT
-        await saveDialog(tx, step.next)
-        return { outcome: 'exchanged', issued: { ...issued, state: dialog.state ?? '' }, ticket: { dialogId, leaseId } }
+        const ticket = step.answer === 'deliver' ? { dialogId, leaseId } : null
+        if (step.answer === 'deliver') await saveDialog(tx, step.next)
+        return { outcome: 'exchanged', issued: { ...issued, state: dialog.state ?? '' }, ticket }
       }
     }
   })

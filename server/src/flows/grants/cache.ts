@@ -20,8 +20,11 @@ export type GrantCache = {
    * grant is read again.
    */
   find(grantSecret: string, isEnough: (state: GrantState) => boolean): Promise<GrantState | null> | GrantState
-  /** Notes the day of use (UTC, as in 2026-03-01); stored by the next `saveUses`. */
-  noteUse(state: GrantState, day: string): void
+  /**
+   * Notes that a credential was accepted on this day (UTC, as in 2026-03-01); stored by the next `saveUses`.
+   * `generation`: of an access token; 0 for an access key.
+   */
+  noteUse(state: GrantState, day: string, generation: number): void
   pull(): Promise<void>
   saveUses(): Promise<void>
 }
@@ -40,7 +43,8 @@ export function createGrantCache(db: Postgres): GrantCache {
   const remembered = createRemembered()
   /** Reads under way: concurrent misses of a grant share one query. */
   const reading = new Map<string, Promise<GrantState | null>>()
-  const usedOn = new Map<string, string>()
+  /** Generations of the noted uses, by grant. */
+  const uses = new Map<string, number>()
   let position: FeedPosition | null = null
   let history: History | null = null
   /** Transactions of the last pull. A long-running transaction makes pulls return them again; each is applied once. */
@@ -71,8 +75,12 @@ export function createGrantCache(db: Postgres): GrantCache {
       reading.set(grantSecret, work)
       return work
     },
-    noteUse: ({ grant, usedOn: noted }, day) => {
-      if (noted !== day && usedOn.size < MAX_REMEMBERED) usedOn.set(grant.id, day)
+    noteUse: ({ grant, usedOn }, day, generation) => {
+      // A refresh is not announced in the feed, so the cached generation may be older than that of the token.
+      const isFirstOfGeneration = generation > grant.usedGeneration && generation >= grant.generation
+      if (usedOn === day && !isFirstOfGeneration) return
+      const noted = uses.get(grant.id)
+      if (noted === undefined ? uses.size < MAX_REMEMBERED : noted < generation) uses.set(grant.id, generation)
     },
     pull: async () => {
       const startedAt = performance.now()
@@ -88,11 +96,11 @@ export function createGrantCache(db: Postgres): GrantCache {
       heardAt = startedAt
     },
     saveUses: async () => {
-      while (usedOn.size > 0) {
-        const ids = [...usedOn.keys()].slice(0, USES_PER_STATEMENT)
-        await markUsed(db, ids)
-        for (const id of ids) {
-          usedOn.delete(id)
+      while (uses.size > 0) {
+        const batch = [...uses].slice(0, USES_PER_STATEMENT).map(([id, generation]) => ({ id, generation }))
+        await markUsed(db, batch)
+        for (const { id, generation } of batch) {
+          if (uses.get(id) === generation) uses.delete(id)
           remembered.forget({ grantId: id })
         }
       }

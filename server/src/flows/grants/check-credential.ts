@@ -47,7 +47,7 @@ export async function checkCredential(
   const holder = { ...state.holder, applicationDeleted: application?.deleted ?? state.holder.applicationDeleted }
   if (!isValid(grant, holder, verified, now, context.config.accessKeyOverlapMs)) return NOT_VALID
 
-  context.grantCache.noteUse(state, dayOf(now))
+  context.grantCache.noteUse(state, dayOf(now), verified.is === 'access_token' ? verified.generation : 0)
   const expiresAt = verified.is === 'access_token' ? verified.expiresAt : null
   return {
     outcome: 'valid',

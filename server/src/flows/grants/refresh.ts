@@ -23,7 +23,7 @@ export type RefreshResult =
   /** Forged, of another application, unused for too long, revoked, or used before: indistinguishable. */
   | { readonly outcome: 'invalid_grant' }
 
-/** Replay of an old refresh token; the grant was revoked for it. */
+/** Replay of a refresh token whose successor was used; the grant was revoked for it. */
 type Reused = { readonly outcome: 'reused'; readonly grantId: string }
 
 const INVALID_GRANT: RefreshResult = { outcome: 'invalid_grant' }
@@ -49,8 +49,8 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
     if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
       return { outcome: 'invalid_scope' }
     }
-    const current = step.answer === 'refreshed' ? { ...step.next, keyId: config.keys.signing.id } : grant
-    if (step.answer === 'refreshed') await saveRefresh(tx, current)
+    const current = 'next' in step ? { ...step.next, keyId: config.keys.signing.id } : grant
+    if ('next' in step) await saveRefresh(tx, current)
     const scopes = resolveEffective(grant.scopes, state.heldScopes, state.allowedScopes)
     const source = { ...current, secret: verified.grantSecret }
     return { outcome: 'refreshed', issued: { scopes, ...tokenSetOf(context, source, current.issuedAt ?? now, now) } }
@@ -61,6 +61,9 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
   return INVALID_GRANT
 }
 
-export function refreshLimits(config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs'>): RefreshLimits {
-  return { unusedMs: config.refreshTokenLifetimeMs, maxMs: config.grantLifetimeMs }
+export function refreshLimits(
+  config: Pick<Config, 'refreshTokenLifetimeMs' | 'grantLifetimeMs' | 'accessTokenLifetimeMs'>,
+): RefreshLimits {
+  const { refreshTokenLifetimeMs: unusedMs, grantLifetimeMs: maxMs, accessTokenLifetimeMs: accessTokenMs } = config
+  return { unusedMs, maxMs, accessTokenMs }
 }

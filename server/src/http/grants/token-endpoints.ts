@@ -38,6 +38,7 @@ const exchangeHandler = readableByOwnPages('SVCappid', async (context, request) 
     code: form.code,
     redirectUri: form.redirect_uri,
     codeVerifier: form.code_verifier,
+    idempotencyKey: request.header('idempotency-key'),
   })
   if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
@@ -56,7 +57,8 @@ const exchangeHandler = readableByOwnPages('SVCappid', async (context, request) 
   }
 })
 
-export function settling(context: Context, ticket: ExchangeTicket): Pick<Answer, 'whenSent'> {
+export function settling(context: Context, ticket: ExchangeTicket | null): Pick<Answer, 'whenSent'> {
+  if (!ticket) return {}
   return { whenSent: (sent) => (sent ? confirmExchangeSent(context, ticket) : releaseExchangeLost(context, ticket)) }
 }
 
@@ -70,9 +72,17 @@ export const exchangeCode = {
     tag: 'Dialog',
     summary: 'Exchange the dialog’s code for a token set',
     description:
-      'Once, within a minute of the user’s yes, by the application that opened the dialog, with the same `redirect_uri` and the verifier of its challenge. A wrong verifier or address spends the code. If the connection broke before the answer arrived, send the same request again.\n\nA code that comes back after its answer was sent is in two hands: it is refused, and the token set it led to ends.',
+      'Once, within a minute of the user’s yes, by the application that opened the dialog, with the same `redirect_uri` and the verifier of its challenge. A wrong verifier or address spends the code. If the connection broke before the answer arrived, send the same request again.\n\nA code that comes back after its answer was sent is in two hands: it is refused, and the token set it led to ends. With an `Idempotency-Key` the same exchange gets the same answer again.',
     security: ['applicationInForm', 'none'],
     form: exchangeForm,
+    headers: {
+      'Idempotency-Key': optional(
+        text(
+          'One random text per code: 1 to 255 printable characters without spaces. If the answer got lost on its way, an exchange with the same key gets it again for 10 minutes, with the `expires_in` that is left.',
+          { maxLength: 255 },
+        ),
+      ),
+    },
     answers: { 200: { description: 'The first token set.', body: tokenSet, headers: readableHeaders } },
     refusals: ['invalid_request', 'invalid_grant', 'invalid_application', 'unavailable'],
     samples: [{ label: 'Exchange the code', send: ['SVCappid', 'SVCsecret', 'code', 'redirect_uri', 'code_verifier'] }],
@@ -112,7 +122,7 @@ export const refreshTokenSet = {
     tag: 'Credentials',
     summary: 'Renew a token set',
     description:
-      'Gives a new access token and a new refresh token. Store both before you use them, and let one process of yours do it at a time. If the answer got lost, repeat the request within 30 seconds with the same refresh token: you get the same set again. Later than that, an old refresh token counts as stolen, and the access ends.\n\nThe access token that you hold goes on working until its own expiry.\n\n`invalid_grant` is final: start over with a new code or dialog.',
+      'Gives a new access token and a new refresh token. Store both before you use them, and let one process of yours do it at a time. If the answer got lost, repeat the request with the same refresh token: you get the same set again until the new set is used, and for 30 seconds at least. After that, an old refresh token counts as stolen, and the access ends.\n\nThe access token that you hold goes on working until its own expiry.\n\n`invalid_grant` is final: start over with a new code or dialog.',
     security: ['applicationInForm', 'none'],
     form: refreshForm,
     answers: {

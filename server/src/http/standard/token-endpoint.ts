@@ -45,7 +45,7 @@ const handler = readableByOwnPages('client_id', async (context, request) => {
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
   switch (parse(grantForm, asked.parameters).grant_type) {
     case 'authorization_code':
-      return byCode(context, asked)
+      return byCode(context, asked, request)
     case 'refresh_token':
       return byRefreshToken(context, asked)
     case DEVICE_CODE:
@@ -55,13 +55,14 @@ const handler = readableByOwnPages('client_id', async (context, request) => {
   }
 })
 
-async function byCode(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
+async function byCode(context: Context, { client, parameters }: ClientRequest, request: ApiRequest): Promise<Answer> {
   const form = parse(codeForm, parameters)
   const result = await exchangeCode(context, {
     ...client,
     code: form.code,
     redirectUri: form.redirect_uri,
     codeVerifier: form.code_verifier,
+    idempotencyKey: request.header('idempotency-key'),
   })
   if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
   if (result.outcome !== 'exchanged') return { refusal: result.outcome }
@@ -116,7 +117,7 @@ export const token = {
 
 Polling: after \`authorization_pending\` and \`slow_down\` wait \`interval\` seconds; the interval does not grow here. Everything else is final.
 
-Renewing: store the new set before you use it. If the answer got lost, the same refresh token gets the same set again for 30 seconds; later it counts as stolen, and the access ends.`,
+Renewing: store the new set before you use it. If the answer got lost, the same refresh token gets the same set again until the new set is used, and for 30 seconds at least; later it counts as stolen, and the access ends.`,
     form: {
       ...clientFields,
       grant_type: { ...grantForm.grant_type, enum: ['authorization_code', 'refresh_token', DEVICE_CODE] },
@@ -130,7 +131,7 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
     headers: {
       'Idempotency-Key': optional(
         text(
-          'For polls: one random text per device code. With it a lost final answer can be asked for again for 10 minutes.',
+          'For polls and code exchanges: one random text per code. With it a lost final answer can be asked for again for 10 minutes.',
           { maxLength: 255 },
         ),
       ),

@@ -19,12 +19,13 @@ type Row = {
   grant_id: string | null
   lease_id: string | null
   leased_until: number | null
+  idempotency_key: string | null
   used_at: number | null
   now: number
 }
 
 const DIALOG = `select id, application_id, redirect_uri, scopes, state, code_challenge, expires_at, decided_at, user_id,
-    grant_id, lease_id, leased_until, used_at, now() as now
+    grant_id, lease_id, leased_until, idempotency_key, used_at, now() as now
   from dialogs where id = $1`
 
 export type FoundDialog = { readonly dialog: Dialog; readonly now: number }
@@ -76,7 +77,7 @@ export async function lockDialog(tx: Transaction, id: string): Promise<FoundDial
 export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void> {
   await tx.query(
     `update dialogs set user_id = $2, grant_id = $3, decided_at = $4, lease_id = $5, leased_until = $6,
-       used_at = $7
+       used_at = $7, idempotency_key = $8
      where id = $1`,
     [
       dialog.id,
@@ -86,6 +87,7 @@ export async function saveDialog(tx: Transaction, dialog: Dialog): Promise<void>
       dialog.delivery?.leaseId ?? null,
       dialog.delivery ? new Date(dialog.delivery.until) : null,
       dialog.usedAt === null ? null : new Date(dialog.usedAt),
+      dialog.delivery?.idempotencyKey ?? null,
     ],
   )
 }
@@ -125,7 +127,7 @@ export function forgetDialogs(db: Queryable): Promise<void> {
 }
 
 function fromRow(row: Row): FoundDialog {
-  const { lease_id: leaseId, leased_until: until } = row
+  const { lease_id: leaseId, leased_until: until, idempotency_key: idempotencyKey } = row
   return {
     now: row.now,
     dialog: {
@@ -139,7 +141,7 @@ function fromRow(row: Row): FoundDialog {
       decidedAt: row.decided_at,
       userId: row.user_id,
       grantId: row.grant_id,
-      delivery: leaseId !== null && until !== null ? { leaseId, until } : null,
+      delivery: leaseId !== null && until !== null ? { leaseId, until, idempotencyKey } : null,
       usedAt: row.used_at,
     },
   }

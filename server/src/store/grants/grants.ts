@@ -17,6 +17,7 @@ export type GrantRow = {
   key_id: number
   created_at: number
   generation: number
+  used_generation: number
   key_generation: number
   issued_at: number | null
   key_rotated_at: number | null
@@ -26,7 +27,7 @@ export type GrantRow = {
 
 /** Columns for a query over `grants g`. */
 export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
-  g.generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
+  g.generation, g.used_generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
 
 type HolderRow = { user_disabled: boolean; application_deleted: boolean }
 
@@ -130,15 +131,31 @@ function grantStateFrom(row: GrantStateRow): GrantState {
   }
 }
 
-/** Stores the day (UTC) of last use: at most one write per grant and day, however often its credential is used. */
-export async function markUsed(db: Queryable, ids: readonly string[]): Promise<void> {
+export type GrantUse = {
+  readonly id: string
+  /** Of the accepted access token; 0 for an access key. */
+  readonly generation: number
+}
+
+/**
+ * Stores the day (UTC) of last use and the generation whose access token was accepted: at most one write per grant, day
+ * and generation, however often its credentials are used.
+ */
+export async function markUsed(db: Queryable, uses: readonly GrantUse[]): Promise<void> {
   await db.query({
     name: 'mark-grants-used',
     // Skips rows locked by a concurrent revocation, so that neither waits for the other; the next use marks them again.
-    text: `update grants set last_used_on = now()::date where id in (
-        select id from grants where id = any($1) and last_used_on is distinct from now()::date
-        order by id for no key update skip locked)`,
-    values: [ids],
+    // A generation that is not the current one is ignored: an older one is known to be used, and a newer one comes from
+    // before the database was restored.
+    text: `update grants g set last_used_on = now()::date,
+        used_generation = case when used.generation = g.generation then g.generation else g.used_generation end
+      from (
+        select id, u.generation from grants join unnest($1::text[], $2::integer[]) u(id, generation) using (id)
+        where last_used_on is distinct from now()::date
+          or (u.generation = grants.generation and grants.used_generation < u.generation)
+        order by id for no key update of grants skip locked) used
+      where g.id = used.id`,
+    values: [uses.map(({ id }) => id), uses.map(({ generation }) => generation)],
   })
 }
 
@@ -318,6 +335,7 @@ export function grantFrom(row: GrantRow): Grant {
     keyId: row.key_id,
     createdAt: row.created_at,
     generation: row.generation,
+    usedGeneration: row.used_generation,
     keyGeneration: row.key_generation,
     issuedAt: row.issued_at,
     keyRotatedAt: row.key_rotated_at,

@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { removeGrant } from '../../../src/flows/grants/connected-applications.ts'
 import { askMe } from '../../rig/connect.ts'
-import { post, type WireAnswer } from '../../rig/device.ts'
+import { post, type WireAnswer, withoutExpiresIn } from '../../rig/device.ts'
 import { type Allowed, allow, allSettled, exchange, makeDialogApplication, refresh, traceOf } from '../../rig/dialog.ts'
 import {
   CALLBACK,
@@ -201,6 +201,76 @@ describe('a code whose answer was lost', () => {
     await service.database.advance(61_000)
     expect(heard(await exchange(service, given.application, given))).toEqual(REFUSED)
     expect((await trace(given)).grants).toEqual(['authorization_code_refused'])
+  })
+})
+
+describe('an exchange with an Idempotency-Key', () => {
+  const KEY = 'a8Y2-one-per-code'
+  const native = ({ application, code, pkce }: Given, key: string, changed: Record<string, string> = {}) =>
+    post(service.address, '/auth/oauth/token', {
+      form: {
+        SVCappid: application.id,
+        SVCsecret: application.secret,
+        code,
+        redirect_uri: CALLBACK,
+        code_verifier: pkce.verifier,
+        ...changed,
+      },
+      headers: { 'idempotency-key': key },
+    })
+  const inStandard = ({ application, code, pkce }: Given, key: string) =>
+    post(service.address, '/oauth/token', {
+      form: {
+        grant_type: 'authorization_code',
+        client_id: application.id,
+        client_secret: application.secret,
+        code,
+        redirect_uri: CALLBACK,
+        code_verifier: pkce.verifier,
+      },
+      headers: { 'idempotency-key': key },
+    })
+
+  it.each([
+    ['the native dialect', native],
+    ['the standard dialect', inStandard],
+  ])('is answered again for ten minutes, in %s', async (_dialect, present) => {
+    const given = await givenCode()
+    const first = await present(given, KEY)
+    expect(first.status).toBe(200)
+    await allSettled(service)
+    await service.database.advance(599_000)
+    const again = await present(given, KEY)
+    expect([again.status, withoutExpiresIn(again.text)]).toEqual([200, withoutExpiresIn(first.text)])
+    expect(again.body.expires_in).toBeLessThanOrEqual(3_600 - 599)
+    expect(await trace(given)).toEqual(STANDS)
+    await service.database.advance(2_000)
+    expect(heard(await present(given, KEY))).toEqual(REFUSED)
+    expect((await trace(given)).grants).toEqual(['authorization_code_reused'])
+  })
+
+  it.each([
+    ['another key', 'a8Y2-another'],
+    ['an empty key', ''],
+    ['a malformed key', 'a8Y2-one-per code'],
+  ])('is a replay with %s', async (_what, key) => {
+    const given = await givenCode()
+    expect((await native(given, KEY)).status).toBe(200)
+    await allSettled(service)
+    expect(heard(await native(given, key))).toEqual(REFUSED)
+    expect((await trace(given)).grants).toEqual(['authorization_code_reused'])
+  })
+
+  it('is not answered to another redirect URI or verifier, and not after a refresh', async () => {
+    const given = await givenCode()
+    const first = await native(given, KEY)
+    await allSettled(service)
+    const wrong = { redirect_uri: 'https://evil.example/' }
+    expect(heard(await native(given, KEY, wrong))).toEqual(REFUSED)
+    expect(heard(await native(given, KEY, { code_verifier: 'x'.repeat(43) }))).toEqual(REFUSED)
+    expect((await refresh(service, given.application, first.body.refresh_token)).status).toBe(200)
+    expect(heard(await native(given, KEY))).toEqual(REFUSED)
+    expect((await trace(given)).grants).toEqual([null])
   })
 })
 

@@ -164,7 +164,10 @@ describe('TK-13: a forged credential', () => {
     [
       'an exchange',
       (keys) => signAuthorizationCode(keys, randomUUID()),
-      (code) => exchangeCode(service.context, { ...by(), code, redirectUri: CALLBACK, codeVerifier: null }),
+      (code) => {
+        const rest = { redirectUri: CALLBACK, codeVerifier: null, idempotencyKey: null }
+        return exchangeCode(service.context, { ...by(), code, ...rest })
+      },
       { outcome: 'invalid_grant' },
     ],
   ]

@@ -45,6 +45,7 @@ function makeExchange(given: Partial<Exchange> = {}): Exchange {
     redirectUri: 'https://app.example/callback',
     proven: true,
     leaseId: 'lease-2',
+    idempotencyKey: null,
     arrivedAt: now,
     now,
     codeLifetimeMs: CODE_LIFETIME_MS,
@@ -56,8 +57,13 @@ const yes = { decidedAt: NOW, userId: 'usr_000000000000', grantId: 'grant-1' }
 const open = makeDialog()
 const denied = makeDialog({ ...yes, grantId: null })
 const allowed = makeDialog(yes)
-const leased = makeDialog({ ...yes, delivery: { leaseId: 'lease-1', until: NOW + LEASE_MS } })
+const leased = makeDialog({ ...yes, delivery: { leaseId: 'lease-1', until: NOW + LEASE_MS, idempotencyKey: null } })
 const used = makeDialog({ ...leased, usedAt: NOW + 500 })
+const leasedByKey = makeDialog({
+  ...yes,
+  delivery: { leaseId: 'lease-1', until: NOW + LEASE_MS, idempotencyKey: 'key-1' },
+})
+const usedByKey = makeDialog({ ...leasedByKey, usedAt: NOW + 500 })
 const burned = makeDialog({ ...yes, usedAt: NOW + 500 })
 
 describe('the status', () => {
@@ -120,14 +126,16 @@ describe('the decision', () => {
 })
 
 describe('the exchange', () => {
-  const deliver = (dialog: Dialog, at: number): ExchangeStep => ({
+  const deliver = (dialog: Dialog, at: number, idempotencyKey: string | null = null): ExchangeStep => ({
     answer: 'deliver',
-    next: { ...dialog, delivery: { leaseId: 'lease-2', until: at + LEASE_MS } },
+    next: { ...dialog, delivery: { leaseId: 'lease-2', until: at + LEASE_MS, idempotencyKey } },
   })
   const burn = (dialog: Dialog): ExchangeStep => ({ answer: 'burn', next: { ...dialog, usedAt: expect.any(Number) } })
   const nothing: ExchangeStep = { answer: 'not_valid' }
   const waits: ExchangeStep = { answer: 'being_delivered' }
   const replayed: ExchangeStep = { answer: 'replayed' }
+  const repeat: ExchangeStep = { answer: 'repeat' }
+  const byKey = { idempotencyKey: 'key-1' }
   const after = (ms: number) => ({ now: NOW + ms })
 
   test.each<[string, Dialog, Partial<Exchange>, ExchangeStep]>([
@@ -154,6 +162,18 @@ describe('the exchange', () => {
     ['of one that was exchanged, with the wrong verifier', used, { proven: false }, nothing],
     ['DG-08: that came in before the answer was sent, and waited', used, { arrivedAt: NOW + 500 }, nothing],
     ['of one that was burned', burned, {}, replayed],
+    ['of one that was burned, with a key', burned, byKey, replayed],
+    ['with a key', allowed, { ...byKey, ...after(0) }, deliver(allowed, NOW, 'key-1')],
+    ['with the key of the one being answered', leasedByKey, byKey, deliver(leasedByKey, NOW + 1_000, 'key-1')],
+    ['with another key than the one being answered', leasedByKey, { idempotencyKey: 'key-2' }, waits],
+    ['with the key of the one that was answered', usedByKey, byKey, repeat],
+    ['with that key, after ten minutes', usedByKey, { ...byKey, ...after(600_000 - 1) }, repeat],
+    ['with that key, later', usedByKey, { ...byKey, ...after(600_000) }, replayed],
+    ['with another key than the one that was answered', usedByKey, { idempotencyKey: 'key-2' }, replayed],
+    ['without the key of the one that was answered', usedByKey, {}, replayed],
+    ['with that key, by another application', usedByKey, { ...byKey, applicationId: 'app_other' }, nothing],
+    ['with that key, and the wrong verifier', usedByKey, { ...byKey, proven: false }, nothing],
+    ['without a key, of one that had none', used, { idempotencyKey: null }, replayed],
   ])('%s', (_what, dialog, given, step) => {
     expect(exchange(dialog, makeExchange(given))).toEqual(step)
   })

@@ -116,7 +116,7 @@ describe('collecting', () => {
 })
 
 describe('a grant made in test mode', () => {
-  const limits = { unusedMs: 30 * 24 * HOUR, maxMs: 365 * 24 * HOUR }
+  const limits = { unusedMs: 30 * 24 * HOUR, maxMs: 365 * 24 * HOUR, accessTokenMs: HOUR }
   const token = makeGrant({ testEndsAt: NOW + HOUR, issuedAt: NOW })
   const key = { ...token, variant: 'access_key' } as const
   const after = NOW + HOUR
@@ -206,8 +206,9 @@ const barred: [string, Partial<Grant>, typeof holder][] = [
 ]
 
 describe('refreshing', () => {
-  const limits = { unusedMs: 60 * DAY, maxMs: 365 * DAY }
-  const grant = makeGrant({ generation: 4, issuedAt: NOW })
+  const limits = { unusedMs: 60 * DAY, maxMs: 365 * DAY, accessTokenMs: HOUR }
+  const grant = makeGrant({ generation: 4, usedGeneration: 4, issuedAt: NOW })
+  const lost = { ...grant, usedGeneration: 3 }
   const step = (generation: number, after: number, of = grant) => refresh(of, holder, generation, NOW + after, limits)
 
   test('the current generation leads to the next, issued now, and changes nothing else', () => {
@@ -228,6 +229,22 @@ describe('refreshing', () => {
   ])('%s', (_what, generation, after, answer) => {
     expect(step(generation, after)).toEqual({ answer })
   })
+
+  test.each([
+    ['TK-04: its answer, after the grace', 3, REFRESH_GRACE_MS + 1, 'repeated'],
+    ['TK-04: its answer, while the access token is valid', 3, HOUR - 1_000, 'repeated'],
+    ['TK-03: the one before that, at once', 2, 0, 'reused'],
+    ['the one before that, a day later', 2, DAY, 'reused'],
+  ])('while no token of the successor was used: %s', (_what, generation, after, answer) => {
+    expect(step(generation, after, lost)).toEqual({ answer })
+  })
+
+  test.each([HOUR, HOUR - 999, DAY, 59 * DAY])(
+    'TK-04: while no token of the successor was used, an expired access token is replaced: after %i ms',
+    (after) => {
+      expect(step(3, after, lost)).toEqual({ answer: 'reissued', next: { ...lost, issuedAt: NOW + after } })
+    },
+  )
 
   test('TK-07: nothing is refreshed, repeated or reported as reuse after the end', () => {
     for (const generation of [1, 3, 4]) expect(step(generation, 60 * DAY)).toEqual({ answer: 'not_valid' })
@@ -259,49 +276,59 @@ describe('refreshing', () => {
 
   /** Any generation is presented at any time. */
   const presentations = fc.array(
-    fc.record({ back: fc.integer({ min: -1, max: 4 }), wait: fc.constantFrom(0, 1, 29_999, 30_000, 30_001, DAY) }),
+    fc.record({
+      back: fc.integer({ min: -1, max: 4 }),
+      wait: fc.constantFrom(0, 1, 29_999, 30_000, 30_001, HOUR, DAY),
+      used: fc.boolean(),
+    }),
     { minLength: 1, maxLength: 60 },
   )
 
-  function live(history: { back: number; wait: number }[]) {
+  /** `used`: the access token of the current generation was accepted before. */
+  function live(history: { back: number; wait: number; used: boolean }[]) {
     let [now, of]: [number, Grant] = [NOW, makeGrant({ generation: 1, issuedAt: NOW })]
-    return history.map(({ back, wait }) => {
+    return history.map(({ back, wait, used }) => {
       now += wait
+      if (used) of = { ...of, usedGeneration: of.generation }
       const [before, presented] = [of, Math.max(1, of.generation - back)]
       const made = refresh(before, holder, presented, now, limits)
-      if (made.answer === 'refreshed') of = made.next
+      if ('next' in made) of = made.next
       if (made.answer === 'reused') of = { ...of, revokedAt: now }
       return { before, after: of, presented, now, made }
     })
   }
 
-  test('TK-01: in any history a generation has at most one successor, the next number, with one issue time', () => {
+  test('TK-01: in any history a generation has at most one successor, the next number, and one valid access token at a time', () => {
     fc.assert(
       fc.property(presentations, (history) => {
-        const successors = new Map<number, string>()
-        for (const { before, after, presented, made } of live(history)) {
-          if (made.answer !== 'refreshed' && made.answer !== 'repeated') continue
-          const given = made.answer === 'refreshed' ? made.next : before
+        const successors = new Map<number, number | null>()
+        for (const { before, after, presented, now, made } of live(history)) {
+          if (made.answer === 'reused' || made.answer === 'not_valid') continue
+          const given = 'next' in made ? made.next : before
           expect(given.generation).toBe(presented + 1)
           expect(after.generation).toBe(given.generation)
-          const set = `${given.generation} stamped ${given.issuedAt}`
-          expect(successors.get(presented) ?? set).toBe(set)
-          successors.set(presented, set)
+          expect(isRepeatable(given, now, limits.accessTokenMs)).toBe(true)
+          const known = successors.get(presented)
+          if (made.answer === 'reissued') expect(now - (known ?? 0)).toBeGreaterThan(HOUR - 1_000)
+          else expect(known ?? given.issuedAt).toBe(given.issuedAt)
+          successors.set(presented, given.issuedAt)
         }
       }),
     )
   })
 
-  test('TK-02: in any history only the previous generation is repeated, within the grace period; any other old one is reuse', () => {
+  test('TK-02: in any history only the previous generation is repeated, until its successor is used or the grace period ends; any other old one is reuse', () => {
     fc.assert(
       fc.property(presentations, (history) => {
         for (const { before, after, presented, now, made } of live(history)) {
           if (before.revokedAt !== null || isOver(before, now, limits)) {
             expect(made).toEqual({ answer: 'not_valid' })
           } else if (presented < before.generation) {
-            const neighbour = presented === before.generation - 1 && now - (before.issuedAt ?? 0) <= REFRESH_GRACE_MS
-            expect(made.answer).toBe(neighbour ? 'repeated' : 'reused')
-            expect(after.revokedAt !== null).toBe(!neighbour)
+            const recent = now - (before.issuedAt ?? 0) <= REFRESH_GRACE_MS
+            const unused = before.usedGeneration < before.generation
+            const answered = presented === before.generation - 1 && (recent || unused)
+            expect(made.answer === 'reused').toBe(!answered)
+            expect(after.revokedAt !== null).toBe(!answered)
           }
         }
       }),

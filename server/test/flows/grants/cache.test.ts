@@ -118,7 +118,7 @@ describe('a credential in use', () => {
     const held = await Promise.all([hold(), hold(), hold()])
     for (const { key } of [...held, ...held]) await check(key)
     const { statements } = await statementsOf(() => grantCache.saveUses())
-    expect(statements).toEqual([expect.stringContaining('update grants set last_used_on')])
+    expect(statements).toEqual([expect.stringContaining('update grants g set last_used_on')])
     for (const { key } of held) expect((await check(key)).outcome).toBe('valid')
     expect((await statementsOf(() => grantCache.saveUses())).statements).toEqual([])
     const rows = await service.database.query('select from grants where last_used_on is not null and id = any($1)', [

@@ -320,9 +320,9 @@ describe('time', () => {
 
   it('of many first uses of a day at the same moment, one is written', async () => {
     const { grantId } = await connect(service)
-    await markUsed(service.context.db, [grantId])
+    await markUsed(service.context.db, [{ id: grantId, generation: 1 }])
     const first = await lastUse(grantId)
-    await markUsed(service.context.db, [grantId])
+    await markUsed(service.context.db, [{ id: grantId, generation: 1 }])
     expect(await lastUse(grantId)).toEqual(first)
   })
 
