@@ -18,7 +18,7 @@ const client = createClient({
 
 const commands: Record<string, () => Promise<void>> = {
   login: async () => {
-    const session = await client.device.start({ variant: 'oauth', scope: ['orders:read'] })
+    const session = await client.device.start({ variant: 'token_set', scope: ['orders:read'] })
     console.error(`Your code is ${session.displayCode}\nEnter it at ${session.verificationUrl}`)
     console.error(`It is valid for ${Math.ceil(session.remaining() / 60)} minutes. Waiting …`)
     // Ctrl-C stops waiting and ends the program.

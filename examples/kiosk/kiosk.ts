@@ -35,7 +35,7 @@ async function askForKey(): Promise<void> {
     console.log('This kiosk is not connected. Press Enter for a code.')
     if ((await keyboard.next()).done) process.exit(0)
     try {
-      const session = await client.device.start({ variant: 'key', scope: ['orders:read'], state: 'entrance' })
+      const session = await client.device.start({ variant: 'access_key', scope: ['orders:read'], state: 'entrance' })
       console.log(`Your code is ${session.displayCode}. Enter it at ${session.verificationUrl}`)
       const { scope } = await session.wait()
       console.log(`Connected for ${scope.join(', ')}.`)

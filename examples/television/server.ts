@@ -55,7 +55,7 @@ async function connect(): Promise<void> {
   if (connecting) return
   connecting = true
   try {
-    const session = await client.device.start({ variant: 'oauth', state: 'living-room' })
+    const session = await client.device.start({ variant: 'token_set', state: 'living-room' })
     const { displayCode: code, verificationUrl: address } = session
     const [qr, seconds] = [renderSVG(address, { border: 2 }), session.remaining()]
     show(() => ({ show: 'code', code, address, qr, seconds, secondsLeft: session.remaining() }))

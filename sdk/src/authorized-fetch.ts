@@ -2,8 +2,10 @@
  * `fetch` with the credential. On a 401 it renews the token and repeats the request once. It follows redirects itself,
  * so that the credential goes only to the origin that was requested.
  */
+import { unlessAborted } from './abort.ts'
 import { bearerOf, type Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
+import { isSecure } from './secure-address.ts'
 import type { Tokens } from './tokens.ts'
 
 type Fetch = typeof globalThis.fetch
@@ -11,21 +13,31 @@ type Input = string | URL | Request
 
 const MAX_REDIRECTS = 10
 
+interface AuthorizedFetchOptions {
+  readonly fetch?: Fetch | undefined
+  readonly allowInsecureRequests?: boolean | undefined
+}
+
 export function authorizedFetch(
   tokens: Tokens,
-  fetch: Fetch | undefined,
+  { fetch, allowInsecureRequests = false }: AuthorizedFetchOptions,
 ): (input: Input, init?: RequestInit) => Promise<Response> {
   const send: Fetch = fetch ?? ((input, init) => globalThis.fetch(input, init))
 
   return async (input, init = {}) => {
-    const credentials = await unlessAborted(tokens.fresh(), signalOf(input, init))
+    if (!allowInsecureRequests && !isSecure(addressOf(input))) throw insecure()
+    const credentials = await unlessAborted(tokens.fresh, signalOf(input, init))
     const response = await sendAlong(send, input, init, credentials)
     if (response.status !== 401 || !canRepeat(input, init)) return response
-    const renewed = await unlessAborted(tokens.afterRefusal(credentials), signalOf(input, init))
+    const renewed = await unlessAborted(() => tokens.afterRefusal(credentials), signalOf(input, init))
     if (!renewed) return response
     await response.body?.cancel()
     return sendAlong(send, input, init, renewed)
   }
+}
+
+function addressOf(input: Input): URL {
+  return new URL(input instanceof Request ? input.url : input, globalThis.location?.href)
 }
 
 /** A body that is a stream was consumed by the first attempt and cannot be sent again. */
@@ -38,21 +50,6 @@ function signalOf(input: Input, init: RequestInit): AbortSignal | null | undefin
   return init.signal ?? (input instanceof Request ? input.signal : null)
 }
 
-/**
- * Rejects when the signal aborts, without cancelling the renewal: other calls may wait for it, and its response must
- * not be lost.
- */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
-  if (!signal) return work
-  return new Promise((resolve, reject) => {
-    // Rejects with the signal's reason, as `fetch` does.
-    const stop = () => reject(signal.reason)
-    if (signal.aborted) stop()
-    signal.addEventListener('abort', stop, { once: true })
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
-}
-
 async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentials: Credentials): Promise<Response> {
   const asked = init.redirect ?? (input instanceof Request ? input.redirect : 'follow')
   const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
@@ -63,7 +60,7 @@ async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentia
     const response = await send(target, { ...request, redirect: asked === 'follow' ? 'manual' : asked })
     if (asked !== 'follow' || !isRedirect(response)) return response
     await response.body?.cancel()
-    const from = new URL(target instanceof Request ? target.url : target, globalThis.location?.href)
+    const from = addressOf(target)
     const location = response.headers.get('location')
     const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from.href) : null
     if (!to || to.origin !== from.origin || hops === MAX_REDIRECTS) throw notFollowed(to)
@@ -76,6 +73,12 @@ async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentia
 /** In browsers a redirect is `opaqueredirect`, which hides its target. */
 function isRedirect(response: Response): boolean {
   return response.type === 'opaqueredirect' || [301, 302, 303, 307, 308].includes(response.status)
+}
+
+function insecure(): LatchkeyError {
+  return new LatchkeyError('invalid_request', {
+    message: 'A credential is sent by https only, except to this machine. Use the https address of the API.',
+  })
 }
 
 function notFollowed(to: URL | null): LatchkeyError {

@@ -4,6 +4,8 @@
  */
 import { type ClientOptions, createParts, type PageClient } from './client.ts'
 
+export type { CallOptions } from './abort.ts'
+export type { Cause } from './cause.ts'
 export type { PageClient } from './client.ts'
 export type { Clock } from './clock.ts'
 export type { ClientEvents } from './context.ts'

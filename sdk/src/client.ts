@@ -1,8 +1,9 @@
 /** The client object that an application creates once, assembled from its parts. */
+import { type CallOptions, unlessAborted } from './abort.ts'
 import { authorizedFetch } from './authorized-fetch.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { ClientEvents, Context } from './context.ts'
-import { type AccessKey, bearerOf, type Credentials } from './credentials.ts'
+import { type AccessKey, bearerOf, type Credentials, scopeList, scopeText, type TokenSet } from './credentials.ts'
 import { createDevice, type Device } from './device.ts'
 import { createDialog, type Dialog } from './dialog.ts'
 import { LatchkeyError } from './errors.ts'
@@ -24,6 +25,11 @@ export interface ClientOptions {
   readonly appSecret?: string | undefined
   /** Store for the credentials of one user. Default: in memory. */
   readonly store?: Store | undefined
+  /**
+   * Allows plain http to other machines, for the service and for `fetch`: everybody on the way can read the secret and
+   * the credentials. For closed test networks only.
+   */
+  readonly allowInsecureRequests?: boolean | undefined
   /** Replaces the platform's `fetch`. */
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock?: Clock | undefined
@@ -46,13 +52,19 @@ export interface PageClient {
    */
   fetch(input: string | URL | Request, init?: RequestInit): Promise<Response>
   /** The stored credentials, or null. Treat them as a secret. */
-  credentials(): Promise<Credentials | null>
+  credentials(options?: CallOptions): Promise<Credentials | null>
   /** The value to send after `Authorization: Bearer`, renewed if necessary. For callers that do not use `fetch`. */
-  bearer(): Promise<string>
+  bearer(options?: CallOptions): Promise<string>
+  /**
+   * Renews the token set now, for example after an API rejected it. Rarely needed: `fetch` and `bearer` renew in time. If
+   * another process has renewed it meanwhile, its token set is returned. Throws `not_authorized` if there is no token
+   * set, `reauthorize` if the access has ended.
+   */
+  refresh(options?: CallOptions): Promise<TokenSet>
   /** Whether all of these scopes were granted. */
-  hasGranted(...scopes: string[]): Promise<boolean>
+  hasGranted(scopes: string | readonly string[], options?: CallOptions): Promise<boolean>
   /** Revokes the access at the service, then clears the store. */
-  revoke(): Promise<void>
+  revoke(options?: CallOptions): Promise<void>
   /** Adds a listener. Returns a function that removes it. */
   on<K extends keyof ClientEvents>(name: K, listener: (value: ClientEvents[K]) => void): () => void
 }
@@ -64,23 +76,27 @@ export interface Client extends PageClient {
    * Replaces the access key by a new one. The old key works for one more day, so that programs that still hold it do
    * not break.
    */
-  rotateKey(): Promise<AccessKey>
+  rotateKey(options?: CallOptions): Promise<AccessKey>
 }
 
 export function createClient(options: ClientOptions): Client {
   const { client, context, tokens } = createParts(options)
-  return { ...client, device: createDevice(context, tokens), rotateKey: () => rotateKey(context, tokens) }
+  return {
+    ...client,
+    device: createDevice(context, tokens),
+    rotateKey: ({ signal } = {}) => unlessAborted(() => rotateKey(context, tokens), signal),
+  }
 }
 
 type Parts = { readonly client: PageClient; readonly context: Context; readonly tokens: Tokens }
 
 /** Creates everything but the device flow, which pages do not use, so that bundles for pages do not contain it. */
 export function createParts(options: ClientOptions): Parts {
-  const { appId, appSecret, clock = systemClock, store = memoryStore(), userAgent } = options
+  const { appId, appSecret, clock = systemClock, store = memoryStore(), userAgent, allowInsecureRequests } = options
   if (!appId) throw new LatchkeyError('invalid_request', { message: 'appId is missing.' })
   if (appSecret && 'document' in globalThis) throw new LatchkeyError('secret_in_browser')
   const headers = userAgent ? { 'user-agent': userAgent } : undefined
-  const wire = createWire({ baseUrl: options.baseUrl, fetch: options.fetch, clock, headers })
+  const wire = createWire({ baseUrl: options.baseUrl, fetch: options.fetch, clock, headers, allowInsecureRequests })
 
   const listeners: { [K in keyof ClientEvents]: Set<(value: ClientEvents[K]) => void> } = {
     tokens: new Set(),
@@ -99,14 +115,15 @@ export function createParts(options: ClientOptions): Parts {
 
   const client: PageClient = {
     dialog: createDialog(context, tokens),
-    fetch: authorizedFetch(tokens, options.fetch),
-    credentials: tokens.read,
-    bearer: async () => bearerOf(await tokens.fresh()),
-    hasGranted: async (...scopes) => {
-      const kept = await tokens.read()
-      return kept !== null && scopes.every((scope) => kept.scope.includes(scope))
+    fetch: authorizedFetch(tokens, options),
+    credentials: ({ signal } = {}) => unlessAborted(tokens.read, signal),
+    bearer: async ({ signal } = {}) => bearerOf(await unlessAborted(tokens.fresh, signal)),
+    refresh: ({ signal } = {}) => unlessAborted(tokens.refresh, signal),
+    hasGranted: async (scopes, { signal } = {}) => {
+      const kept = await unlessAborted(tokens.read, signal)
+      return kept !== null && scopeList(scopeText(scopes)).every((scope) => kept.scope.includes(scope))
     },
-    revoke: tokens.revoke,
+    revoke: ({ signal } = {}) => unlessAborted(tokens.revoke, signal),
     on: (name, listener) => {
       listeners[name].add(listener)
       return () => listeners[name].delete(listener)

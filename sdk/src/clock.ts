@@ -1,10 +1,8 @@
 /** Clock of this library. Tests can replace it. */
-import { LatchkeyError } from './errors.ts'
-
 export interface Clock {
   /** Current time in epoch milliseconds. */
   now(): number
-  /** Resolves after `ms`; rejects with `aborted` as soon as the signal aborts. */
+  /** Resolves after `ms`; rejects with the signal's reason as soon as it aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
 }
 
@@ -15,10 +13,10 @@ export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (ms, signal) =>
     new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(new LatchkeyError('aborted'))
+      if (signal?.aborted) return reject(signal.reason)
       const stop = () => {
         clearTimeout(timer)
-        reject(new LatchkeyError('aborted'))
+        reject(signal?.reason)
       }
       const timer = setTimeout(
         () => {

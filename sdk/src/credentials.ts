@@ -3,13 +3,13 @@ import { LatchkeyError } from './errors.ts'
 import type { Answer } from './wire.ts'
 
 /**
- * The kind of credentials to request: `oauth`, a token set that is renewed, or `key`, one access key that does not
+ * The kind of credentials to request: `token_set`, which is renewed, or `access_key`, one credential that does not
  * expire.
  */
-export type Variant = 'oauth' | 'key'
+export type Variant = 'token_set' | 'access_key'
 
 export interface TokenSet {
-  readonly variant: 'oauth'
+  readonly variant: 'token_set'
   readonly accessToken: string
   readonly refreshToken: string
   /** When the token set was received, in epoch milliseconds. */
@@ -23,7 +23,7 @@ export interface TokenSet {
 }
 
 export interface AccessKey {
-  readonly variant: 'key'
+  readonly variant: 'access_key'
   readonly accessKey: string
   readonly scope: readonly string[]
   readonly state: string
@@ -31,11 +31,11 @@ export interface AccessKey {
 
 export type Credentials = TokenSet | AccessKey
 
-export type CredentialsOf<V extends Variant> = V extends 'key' ? AccessKey : TokenSet
+export type CredentialsOf<V extends Variant> = V extends 'access_key' ? AccessKey : TokenSet
 
 /** The value to send after `Authorization: Bearer`. */
 export function bearerOf(credentials: Credentials): string {
-  return credentials.variant === 'key' ? credentials.accessKey : credentials.accessToken
+  return credentials.variant === 'access_key' ? credentials.accessKey : credentials.accessToken
 }
 
 /**
@@ -44,7 +44,7 @@ export function bearerOf(credentials: Credentials): string {
  */
 export function readTokenSet(answer: Answer, now: number, state: string): TokenSet {
   return {
-    variant: 'oauth',
+    variant: 'token_set',
     accessToken: text(answer, 'access_token'),
     refreshToken: text(answer, 'refresh_token'),
     issuedAt: now,
@@ -55,7 +55,7 @@ export function readTokenSet(answer: Answer, now: number, state: string): TokenS
 }
 
 export function readAccessKey(answer: Answer, state: string): AccessKey {
-  return { variant: 'key', accessKey: text(answer, 'access_key'), scope: scopeList(answer.body.scope), state }
+  return { variant: 'access_key', accessKey: text(answer, 'access_key'), scope: scopeList(answer.body.scope), state }
 }
 
 /** Splits a scope list: commas in Latchkey's own dialect, spaces in the standard one. */

@@ -21,7 +21,7 @@ export interface Dialect {
 
 export function dialectFor({ application }: Context, variant: Variant): Dialect {
   if (application.SVCsecret !== undefined) {
-    const path = `/auth/${variant}/device`
+    const path = `/auth/${pathOf(variant)}/device`
     const fields = { ...application }
     return {
       codePath: `${path}/code`,
@@ -41,6 +41,11 @@ export function dialectFor({ application }: Context, variant: Variant): Dialect 
     echoesState: false,
     separator: ' ',
   }
+}
+
+/** The part of the path that selects the variant. */
+export function pathOf(variant: Variant): 'oauth' | 'key' {
+  return variant === 'access_key' ? 'key' : 'oauth'
 }
 
 const OUTCOMES: Readonly<Record<string, Outcome>> = {

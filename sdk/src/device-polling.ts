@@ -143,7 +143,7 @@ async function accept<V extends Variant>(
     throw new LatchkeyError('unexpected_answer', { message, requestId: answer.requestId })
   }
   const now = context.clock.now()
-  const credentials = variant === 'key' ? readAccessKey(answer, state) : readTokenSet(answer, now, state)
+  const credentials = variant === 'access_key' ? readAccessKey(answer, state) : readTokenSet(answer, now, state)
   await tokens.accept(credentials)
   return credentials as CredentialsOf<V>
 }

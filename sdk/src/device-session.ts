@@ -1,13 +1,10 @@
 /** Session of one device code: what to show to the user, waiting for the decision, and serialization. */
+import type { CallOptions } from './abort.ts'
 import type { Context } from './context.ts'
 import type { CredentialsOf, Variant } from './credentials.ts'
 import { type DeviceEvent, type Polls, pollUntilDecided, type SavedSession } from './device-polling.ts'
 import { LatchkeyError } from './errors.ts'
 import type { Tokens } from './tokens.ts'
-
-export interface WaitOptions {
-  readonly signal?: AbortSignal | undefined
-}
 
 type Step<V extends Variant> = { readonly event: DeviceEvent<V> } | { readonly error: unknown }
 
@@ -40,17 +37,17 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
   }
 
   /**
-   * Polls until the user has decided. Rejects with `auth_rejected`, `code_expired`, `code_used`, `too_many_slow_downs`
-   * or `aborted`, and with `network` or `unavailable` if the service cannot be reached until the code's lifetime is
+   * Polls until the user has decided. Rejects with `auth_rejected`, `code_expired`, `code_used`, `too_many_slow_downs`,
+   * with the reason of the signal, and with `network` or `unavailable` if the service cannot be reached until the code's lifetime is
    * over.
    */
-  async wait(options: WaitOptions = {}): Promise<CredentialsOf<V>> {
+  async wait(options: CallOptions = {}): Promise<CredentialsOf<V>> {
     for await (const event of this.events(options)) {
       if (event.type === 'accepted') return event.credentials
       if (event.type === 'rejected') throw new LatchkeyError('auth_rejected', { requestId: event.requestId })
       if (event.type === 'expired') throw new LatchkeyError('code_expired', { requestId: event.requestId })
     }
-    throw new LatchkeyError('aborted')
+    throw new LatchkeyError('unexpected_answer')
   }
 
   [Symbol.asyncIterator](): AsyncIterator<DeviceEvent<V>> {
@@ -58,7 +55,7 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
   }
 
   /** Polls, and yields an event for every poll. All listeners of a session share one sequence of polls. */
-  async *events({ signal }: WaitOptions = {}): AsyncGenerator<DeviceEvent<V>, void, void> {
+  async *events({ signal }: CallOptions = {}): AsyncGenerator<DeviceEvent<V>, void, void> {
     const steps: Step<V>[] = this.#last ? [this.#last] : []
     let wake = () => {}
     const listen = (step: Step<V>) => {
@@ -70,7 +67,7 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
     if (!this.#last && !signal?.aborted) this.#join(listen)
     try {
       for (;;) {
-        if (signal?.aborted) throw new LatchkeyError('aborted')
+        signal?.throwIfAborted()
         const step = steps.shift()
         if (!step) {
           await new Promise<void>((resolve) => {

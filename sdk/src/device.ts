@@ -12,7 +12,7 @@ import { refused } from './refusal.ts'
 import type { Tokens } from './tokens.ts'
 
 export interface StartOptions<V extends Variant> {
-  /** `oauth`: a token set, renewed by this library. `key`: one access key that does not expire. */
+  /** `token_set`: renewed by this library. `access_key`: one credential that does not expire. */
   readonly variant: V
   /** Default: the application's default scopes. */
   readonly scope?: readonly string[] | string | undefined
@@ -72,11 +72,11 @@ function pageOf(address: unknown): string | null {
 }
 
 function checkVariant({ application }: Context, variant: unknown): void {
-  if (variant !== 'oauth' && variant !== 'key') {
-    throw new LatchkeyError('invalid_request', { message: 'variant must be "oauth" or "key".' })
+  if (variant !== 'token_set' && variant !== 'access_key') {
+    throw new LatchkeyError('invalid_request', { message: 'variant must be "token_set" or "access_key".' })
   }
-  if (variant === 'key' && application.SVCsecret === undefined) {
-    const message = 'A public application cannot have an access key: without appSecret, variant must be "oauth".'
+  if (variant === 'access_key' && application.SVCsecret === undefined) {
+    const message = 'A public application cannot have an access key: without appSecret, variant must be "token_set".'
     throw new LatchkeyError('invalid_request', { message })
   }
 }

@@ -2,6 +2,7 @@
  * Dialog (authorization code grant): a window in which the user signs in and grants or rejects the request. PKCE and
  * `state` are generated here. docs/interface.md, "The dialog".
  */
+import { type CallOptions, unlessAborted } from './abort.ts'
 import type { Context } from './context.ts'
 import { scopeText, type TokenSet } from './credentials.ts'
 import {
@@ -64,13 +65,13 @@ export interface Dialog {
    * Call it on the redirect page. Passes the result to the page that opened the window and closes the window, or, after
    * `mode: 'redirect'`, completes the dialog here.
    */
-  complete(): Promise<DialogCompletion>
+  complete(options?: CallOptions): Promise<DialogCompletion>
   /** Call it on a page that `mode: 'redirect'` returns to. Null if the page was not reached from the dialog. */
-  resumeAfterRedirect(): Promise<(DialogCompletion & { readonly outcome: 'completed' }) | null>
+  resumeAfterRedirect(options?: CallOptions): Promise<(DialogCompletion & { readonly outcome: 'completed' }) | null>
   /**
    * Exchanges a code on the application's server, with its secret; in a browser `open` does it. Stores the token set.
    */
-  exchange(code: DialogCode): Promise<TokenSet>
+  exchange(code: DialogCode, options?: CallOptions): Promise<TokenSet>
 }
 
 export function createDialog(context: Context, tokens: Tokens): Dialog {
@@ -94,21 +95,21 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
   async function open(options: DialogOptions): Promise<DialogResult> {
     const page = currentPage()
     const { signal, mode = 'popup' } = options
-    if (signal?.aborted) throw new LatchkeyError('aborted')
+    signal?.throwIfAborted()
     checkOrigin(page, options.redirectUri)
     const attempt = createAttempt(options.redirectUri, options.exchange ?? 'here', page.location.href)
     const popup = mode === 'redirect' ? null : (options.window ?? openWindow(page, `latchkey-${appId}`))
     if (!popup && mode === 'popup') throw new LatchkeyError('popup_blocked')
-    current?.over.abort()
+    current?.over.abort(new LatchkeyError('dialog_closed'))
     const over = new AbortController()
     const mine = { popup, over }
     current = mine
-    const end = () => over.abort()
+    const end = () => over.abort(signal?.reason)
     signal?.addEventListener('abort', end)
     try {
       const asked = { baseUrl: wire.baseUrl, appId, scope: scopeText(options.scope) }
       const address = await addressOf(attempt, asked)
-      if (over.signal.aborted) throw new LatchkeyError('aborted')
+      over.signal.throwIfAborted()
       if (!popup) return await leave(page, attempt, address, over.signal)
       popup.location.replace(address)
       popup.focus()
@@ -143,7 +144,12 @@ export function createDialog(context: Context, tokens: Tokens): Dialog {
     return { outcome: 'delivered' }
   }
 
-  return { open: open as Dialog['open'], complete, resumeAfterRedirect, exchange }
+  return {
+    open: open as Dialog['open'],
+    complete: ({ signal } = {}) => unlessAborted(complete, signal),
+    resumeAfterRedirect: ({ signal } = {}) => unlessAborted(resumeAfterRedirect, signal),
+    exchange: (code, { signal } = {}) => unlessAborted(() => exchange(code), signal),
+  }
 }
 
 /** BroadcastChannel, messages to the opener and sessionStorage all require that both pages have the same origin. */
@@ -162,7 +168,7 @@ function leave(page: Page, attempt: Attempt, address: string, signal: AbortSigna
   keepAttempt(page, attempt)
   page.location.assign(address)
   return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(new LatchkeyError('aborted')))
+    signal.addEventListener('abort', () => reject(signal.reason))
     const comeBack = ({ persisted }: PageEvent) => {
       if (!persisted) return
       page.removeEventListener('pageshow', comeBack)

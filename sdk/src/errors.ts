@@ -1,8 +1,10 @@
 /**
  * Errors of this library: one class with a closed set of codes. A message says what happened and what to do. No
  * message, stack, inspection or JSON of an error contains a secret, a code or a credential: the only parts of a request
- * or response in it are the service's error word and the request id.
+ * or response in it are the service's error word and the request id, and the only parts of another error are those of
+ * {@link Cause}.
  */
+import type { Cause } from './cause.ts'
 
 const MESSAGES = {
   auth_rejected: 'The user rejected the application. Ask again only when the user starts over.',
@@ -19,7 +21,6 @@ const MESSAGES = {
   too_many_requests: 'Too many requests. Wait for retryAfter seconds.',
   unavailable: 'The service cannot answer at the moment. Try again in a while.',
   network: 'The service could not be reached. Check the connection and baseUrl, then try again.',
-  aborted: 'The work was ended by its signal.',
   reauthorize: 'The access has ended: it was taken back or ran out. Ask the user to authorize the application again.',
   popup_blocked: 'The browser blocked the window. Open the dialog directly in the click, or use mode "redirect".',
   dialog_closed: 'The window was closed before the user decided.',
@@ -49,6 +50,8 @@ export interface ErrorDetails {
   readonly refusal?: string | undefined
   /** Seconds to wait before retrying. */
   readonly retryAfter?: number | undefined
+  /** Name, code and system call of the platform's error behind `network` and `store`. Nothing else of it is kept. */
+  readonly cause?: Cause | undefined
 }
 
 /** The only error that this library throws on purpose. */
@@ -58,9 +61,10 @@ export class LatchkeyError extends Error {
   readonly requestId: string | undefined
   readonly refusal: string | undefined
   readonly retryAfter: number | undefined
+  declare readonly cause: Cause | undefined
 
   constructor(code: ErrorCode, details: ErrorDetails = {}) {
-    super(details.message ?? MESSAGES[code])
+    super(details.message ?? MESSAGES[code], details.cause ? { cause: details.cause } : undefined)
     this.code = code
     this.requestId = details.requestId
     this.refusal = details.refusal
@@ -68,8 +72,8 @@ export class LatchkeyError extends Error {
   }
 
   toJSON(): Record<string, unknown> {
-    const { name, code, message, requestId, refusal, retryAfter } = this
-    return { name, code, message, requestId, refusal, retryAfter }
+    const { name, code, message, requestId, refusal, retryAfter, cause } = this
+    return { name, code, message, requestId, refusal, retryAfter, cause }
   }
 }
 

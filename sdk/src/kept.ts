@@ -2,6 +2,7 @@
  * Wrapper around the application's store: turns everything that it throws into a `store` error, and loses no
  * credentials that it failed to write.
  */
+import { sanitisedCause } from './cause.ts'
 import type { Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
 import { readKept, type Store } from './store.ts'
@@ -26,14 +27,14 @@ export function keepIn(store: Store): Store {
   }
 }
 
-/** The message of a third-party store's error may quote credentials; only its short error code is passed on. */
+/** The message of a third-party store's error may quote credentials, so only its sanitised cause is passed on. */
 async function attempt<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {
     if (error instanceof LatchkeyError) throw error
-    const { code } = error as { code?: unknown }
-    const reason = typeof code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(code) ? ` (${code})` : ''
-    throw new LatchkeyError('store', { message: `The store could not be read or written${reason}.` })
+    const cause = sanitisedCause(error)
+    const reason = cause?.code ? ` (${cause.code})` : ''
+    throw new LatchkeyError('store', { message: `The store could not be read or written${reason}.`, cause })
   }
 }

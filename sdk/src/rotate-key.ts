@@ -8,7 +8,8 @@ import type { Tokens } from './tokens.ts'
 
 export function rotateKey(context: Context, tokens: Tokens): Promise<AccessKey> {
   return tokens.replace(async (kept) => {
-    if (kept?.variant !== 'key') throw new LatchkeyError('not_authorized', { message: 'There is no access key.' })
+    if (kept?.variant !== 'access_key')
+      throw new LatchkeyError('not_authorized', { message: 'There is no access key.' })
     const form = { ...context.application, access_key: kept.accessKey }
     const answer = await askAgain(context, '/auth/key/rotate', form)
     if (answer.status !== 200) throw refused(answer, form, { invalid_grant: 'reauthorize' })

@@ -34,10 +34,10 @@ export function readKept(kept: unknown): Credentials | null {
     unknown
   >
   const common = Array.isArray(scope) && scope.every((name) => typeof name === 'string') && typeof state === 'string'
-  if (common && variant === 'key' && typeof accessKey === 'string') return { variant, accessKey, scope, state }
+  if (common && variant === 'access_key' && typeof accessKey === 'string') return { variant, accessKey, scope, state }
   if (
     common &&
-    variant === 'oauth' &&
+    variant === 'token_set' &&
     typeof accessToken === 'string' &&
     typeof refreshToken === 'string' &&
     typeof issuedAt === 'number' &&

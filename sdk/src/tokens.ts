@@ -2,13 +2,15 @@
  * Management of stored credentials: keeps them in the store, renews them in time with one renewal at a time, and
  * revokes them. docs/interface.md, "Refresh".
  *
- * For 30 s a replaced refresh token gets the same tokens again, in case the response was lost; presented later it looks
- * stolen, and the access ends. So the new set is stored before it is used, a refresh is retried within that time only,
- * and the users of a shared store take turns.
+ * A replaced refresh token gets the same tokens again until one of them is used, in case the response was lost;
+ * presented later it looks stolen, and the access ends. So the new set is stored before it is used, the users of a shared
+ * store take turns, and the store is read again before every request: another process may have taken the lock of one
+ * that was frozen for too long.
  */
 import { askAgain } from './ask-again.ts'
 import type { Context } from './context.ts'
 import { bearerOf, type Credentials, readTokenSet, type TokenSet } from './credentials.ts'
+import { pathOf } from './device-dialect.ts'
 import { LatchkeyError } from './errors.ts'
 import { keepIn } from './kept.ts'
 import { refused } from './refusal.ts'
@@ -20,6 +22,8 @@ export interface Tokens {
   accept(credentials: Credentials): Promise<void>
   /** Credentials that can be sent now, renewed if they are about to expire. */
   fresh(): Promise<Credentials>
+  /** Renews the stored token set now. */
+  refresh(): Promise<TokenSet>
   /** After a 401 to `refused`: renewed credentials, or null if renewing cannot help. */
   afterRefusal(refused: Credentials): Promise<Credentials | null>
   /** Replaces the stored credentials by the result of `work`, under the lock. */
@@ -60,13 +64,23 @@ export function createTokens(context: Context): Tokens {
 
   const refresh = async (kept: TokenSet): Promise<TokenSet> => {
     const form = { ...application, refresh_token: kept.refreshToken }
-    const answer = await askAgain(context, '/auth/oauth/refresh', form)
-    if (answer.status === 200) return keep(readTokenSet(answer, clock.now(), kept.state))
+    const replaced = async () => {
+      const now = await read()
+      return now?.variant === 'token_set' && now.refreshToken === kept.refreshToken ? null : now
+    }
+    const answer = await askAgain(context, '/auth/oauth/refresh', form, { unless: replaced })
+    if ('variant' in answer) return asTokenSet(answer)
+    if (answer.status === 200) {
+      const set = readTokenSet(answer, clock.now(), kept.state)
+      // A process that was frozen here may wake up after others have renewed the set twice: the store has a newer one.
+      const newer = await replaced()
+      return newer ? asTokenSet(newer) : keep(set)
+    }
     const error = refused(answer, form, { invalid_grant: 'reauthorize' })
     if (error.code !== 'reauthorize') throw error
     // Another process that did not take the lock may have renewed the token meanwhile.
-    const now = await read()
-    if (now?.variant === 'oauth' && now.refreshToken !== kept.refreshToken) return now
+    const now = await replaced()
+    if (now) return asTokenSet(now)
     ended = { refreshToken: kept.refreshToken, error }
     tell('reauthorize', error)
     throw error
@@ -75,8 +89,7 @@ export function createTokens(context: Context): Tokens {
   /** `seen` is the outdated token set. If the store holds another one by now, that one is newer and is used. */
   const renew = (seen: TokenSet): Promise<TokenSet> => {
     flight ??= withLock(async () => {
-      const kept = await read()
-      if (kept?.variant !== 'oauth') throw new LatchkeyError('not_authorized')
+      const kept = asTokenSet(await read())
       return kept.accessToken === seen.accessToken ? refresh(kept) : kept
     }).finally(() => {
       flight = null
@@ -106,13 +119,18 @@ export function createTokens(context: Context): Tokens {
 
   return {
     read,
+    refresh: async () => {
+      const kept = asTokenSet(await read())
+      if (ended?.refreshToken === kept.refreshToken) throw ended.error
+      return renew(kept)
+    },
     accept: async (credentials) => {
       await withLock(() => keep(credentials))
     },
     fresh: async () => {
       const kept = await read()
       if (!kept) throw new LatchkeyError('not_authorized')
-      if (kept.variant === 'key') return kept
+      if (kept.variant === 'access_key') return kept
       if (ended?.refreshToken === kept.refreshToken) throw ended.error
       const now = clock.now()
       const left = kept.expiresAt - now
@@ -123,7 +141,7 @@ export function createTokens(context: Context): Tokens {
       return left > PATIENCE_MS ? renewSoon(kept) : renew(kept)
     },
     afterRefusal: async (used) => {
-      if (used.variant === 'key' || Math.abs(clock.now() - used.issuedAt) < YOUNG_MS) return null
+      if (used.variant === 'access_key' || Math.abs(clock.now() - used.issuedAt) < YOUNG_MS) return null
       return renew(used)
     },
     replace: (work) => withLock(async () => keep(await work(await read()))),
@@ -131,11 +149,18 @@ export function createTokens(context: Context): Tokens {
       withLock(async () => {
         const kept = await read()
         if (!kept) return
-        const key = kept.variant === 'key'
+        const key = kept.variant === 'access_key'
         const form = { ...application, ...(key ? { access_key: bearerOf(kept) } : { token: kept.refreshToken }) }
-        const answer = await askAgain(context, `/auth/${kept.variant}/revoke`, form, REVOKE_WITHIN_MS)
+        const answer = await askAgain(context, `/auth/${pathOf(kept.variant)}/revoke`, form, {
+          withinMs: REVOKE_WITHIN_MS,
+        })
         if (answer.status !== 200) throw refused(answer, form)
         await clear()
       }),
   }
+}
+
+function asTokenSet(kept: Credentials | null): TokenSet {
+  if (kept?.variant === 'token_set') return kept
+  throw new LatchkeyError('not_authorized', kept ? { message: 'There is no token set.' } : {})
 }

@@ -2,8 +2,9 @@
  * Verifier for resource servers: whether a credential is valid now, whose it is, and its scopes. Uses introspection
  * (RFC 7662) and caches the result for some seconds. docs/interface.md, "Check a credential".
  */
+import { type CallOptions, unlessAborted } from './abort.ts'
 import { type Clock, systemClock } from './clock.ts'
-import { scopeList, seconds, text } from './credentials.ts'
+import { scopeList, seconds, text, type Variant } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
 import { refused } from './refusal.ts'
 import { type Answer, createWire } from './wire.ts'
@@ -18,6 +19,8 @@ export interface VerifierOptions {
    * Seconds for which a result is cached: default 10, at most 30. A revoked credential is accepted here for that long.
    */
   readonly cacheSeconds?: number | undefined
+  /** Allows plain http to a service on another machine: everybody on the way can read the secret. */
+  readonly allowInsecureRequests?: boolean | undefined
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock?: Clock | undefined
 }
@@ -33,7 +36,7 @@ export interface VerifiedCredential {
   /** The grant's id, `grt_…`, as in webhooks. Can be logged: it is no part of the credential. */
   readonly grant: string
   readonly scope: readonly string[]
-  readonly variant: 'oauth' | 'key'
+  readonly variant: Variant
   /** Expiry in epoch milliseconds; null for an access key, which does not expire. */
   readonly expiresAt: number | null
 }
@@ -43,7 +46,7 @@ export interface Verifier {
    * Null if the credential is not valid, for whatever reason. Throws if it could not be checked: never treat that as
    * valid.
    */
-  verify(credential: string): Promise<VerifiedCredential | null>
+  verify(credential: string, options?: CallOptions): Promise<VerifiedCredential | null>
 }
 
 const DEFAULT_CACHE_SECONDS = 10
@@ -66,7 +69,7 @@ export function createVerifier(options: VerifierOptions): Verifier {
   if (!(cacheSeconds >= 0 && cacheSeconds <= MAX_CACHE_SECONDS)) {
     throw new LatchkeyError('invalid_request', { message: `cacheSeconds is from 0 to ${MAX_CACHE_SECONDS}.` })
   }
-  const wire = createWire({ baseUrl: options.baseUrl, fetch: options.fetch, clock })
+  const wire = createWire({ ...options, clock })
   const good = createMemory<VerifiedCredential>(MAX_REMEMBERED, clock)
   const bad = createMemory<true>(MAX_REFUSED, clock)
   const asking = new Map<string, Promise<VerifiedCredential | null>>()
@@ -83,19 +86,19 @@ export function createVerifier(options: VerifierOptions): Verifier {
     return verified
   }
 
-  return {
-    verify: async (credential) => {
-      if (!CREDENTIAL.test(credential)) return null
-      const known = good.get(credential)
-      if (known) return known
-      if (bad.get(credential)) return null
-      const underWay = asking.get(credential)
-      if (underWay) return underWay
-      const asked = ask(credential).finally(() => asking.delete(credential))
-      asking.set(credential, asked)
-      return asked
-    },
+  async function verify(credential: string): Promise<VerifiedCredential | null> {
+    if (!CREDENTIAL.test(credential)) return null
+    const known = good.get(credential)
+    if (known) return known
+    if (bad.get(credential)) return null
+    const underWay = asking.get(credential)
+    if (underWay) return underWay
+    const asked = ask(credential).finally(() => asking.delete(credential))
+    asking.set(credential, asked)
+    return asked
   }
+
+  return { verify: (credential, { signal } = {}) => unlessAborted(() => verify(credential), signal) }
 }
 
 function readVerified(answer: Answer, form: Record<string, string>): VerifiedCredential | null {
@@ -115,7 +118,7 @@ function readVerified(answer: Answer, form: Record<string, string>): VerifiedCre
     application: text(answer, 'client_id'),
     grant: text(answer, 'grant'),
     scope: scopeList(answer.body.scope),
-    variant: expires ? 'oauth' : 'key',
+    variant: expires ? 'token_set' : 'access_key',
     expiresAt: expires ? seconds(answer, 'exp') * 1000 : null,
   }
 }

@@ -2,8 +2,10 @@
  * HTTP client for the service: sends a form, receives JSON, with a time limit and a size limit. Refusals are returned
  * as responses; faults are thrown.
  */
+import { sanitisedCause } from './cause.ts'
 import type { Clock } from './clock.ts'
 import { type ErrorCode, LatchkeyError } from './errors.ts'
+import { isSecure } from './secure-address.ts'
 
 /** A response that was read completely: a success, or a refusal with `error` in its body. */
 export interface Answer {
@@ -24,7 +26,7 @@ export interface Question {
 
 export interface Wire {
   readonly baseUrl: string
-  /** Throws `network`, `unavailable`, `too_many_requests`, `unexpected_answer` or `aborted`. */
+  /** Throws `network`, `unavailable`, `too_many_requests`, `unexpected_answer`, or the reason of the signal. */
   ask(path: string, question: Question): Promise<Answer>
 }
 
@@ -33,6 +35,7 @@ export interface WireOptions {
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock: Clock
   readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly allowInsecureRequests?: boolean | undefined
 }
 
 /** The service's longest response is below 1 KiB. */
@@ -43,15 +46,16 @@ const MAX_ANSWER_BYTES = 64 * 1024
  */
 export const TIME_LIMIT_MS = 15_000
 
-export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wire {
-  const base = readBaseUrl(baseUrl)
+export function createWire(options: WireOptions): Wire {
+  const { fetch, clock, headers } = options
+  const base = readBaseUrl(options)
   const send: typeof globalThis.fetch = fetch ?? ((input, init) => globalThis.fetch(input, init))
 
   return {
     baseUrl: base,
     ask: async (path, question) => {
       const { signal, timeLimitMs = TIME_LIMIT_MS } = question
-      if (signal?.aborted) throw new LatchkeyError('aborted')
+      signal?.throwIfAborted()
       const body = formOf(question.form)
       const over = new AbortController()
       const end = () => over.abort()
@@ -77,8 +81,8 @@ export function createWire({ baseUrl, fetch, clock, headers }: WireOptions): Wir
         return await readAnswer(response, clock, () => over.abort())
       } catch (error) {
         if (error instanceof LatchkeyError) throw error
-        if (signal?.aborted) throw new LatchkeyError('aborted')
-        throw new LatchkeyError('network', { message: describeFault(error, late ? timeLimitMs : null) })
+        signal?.throwIfAborted()
+        throw fault(error, late ? timeLimitMs : null)
       } finally {
         done.abort()
         signal?.removeEventListener('abort', end)
@@ -94,11 +98,16 @@ export function isTransient(error: unknown): error is LatchkeyError {
 
 const TRANSIENT: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests', 'unexpected_answer']
 
-function readBaseUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null
+function readBaseUrl({ baseUrl, allowInsecureRequests = false }: WireOptions): string {
+  const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null
   if (!url || !/^https?:$/.test(url.protocol) || url.username || url.password || url.search || url.hash) {
     throw new LatchkeyError('invalid_request', {
       message: 'baseUrl must be the http or https address of the service, without a query.',
+    })
+  }
+  if (!allowInsecureRequests && !isSecure(url)) {
+    throw new LatchkeyError('invalid_request', {
+      message: 'baseUrl must be an https address, because secrets are sent to it. Only this machine may use http.',
     })
   }
   return url.href.replace(/\/+$/, '')
@@ -170,9 +179,9 @@ export function wordOf(error: unknown): string | undefined {
 }
 
 /** Describes a fault by the platform's short error code only: its message could quote anything. */
-function describeFault(error: unknown, limitMs: number | null): string {
-  const { cause } = error as { cause?: { code?: unknown } }
-  const code = typeof cause?.code === 'string' && /^[A-Z][A-Z0-9_]{1,39}$/.test(cause.code) ? cause.code : null
-  const reason = limitMs === null ? code : `no answer within ${limitMs / 1000} s`
-  return `The service could not be reached${reason ? ` (${reason})` : ''}. Check the connection and baseUrl, then try again.`
+function fault(error: unknown, limitMs: number | null): LatchkeyError {
+  const cause = limitMs === null ? sanitisedCause(error) : { name: 'TimeoutError' }
+  const reason = limitMs === null ? cause?.code : `no answer within ${limitMs / 1000} s`
+  const message = `The service could not be reached${reason ? ` (${reason})` : ''}. Check the connection and baseUrl, then try again.`
+  return new LatchkeyError('network', { message, cause })
 }

@@ -35,7 +35,7 @@ function listenTo(session: DeviceSession): { readonly heard: readonly string[]; 
   return { heard, ended: listen() }
 }
 
-describe.each<Variant>(['oauth', 'key'])('in the %s variant', (variant) => {
+describe.each<Variant>(['token_set', 'access_key'])('in the %s variant', (variant) => {
   test('a code that the user grants becomes a credential that works, kept by the client', async () => {
     const client = clientOf({ clock: undefined })
     const session = await client.device.start({ variant, scope: ['orders:read'], state: 'küche & "bad"' })
@@ -69,7 +69,7 @@ describe.each<Variant>(['oauth', 'key'])('in the %s variant', (variant) => {
   test('a code collected elsewhere ends with code_used', async () => {
     const session = await clientOf().device.start({ variant })
     await service.grant(session.userCode)
-    await service.device(variant).poll(session.toJSON().deviceCode)
+    await service.device(variant === 'access_key' ? 'key' : 'oauth').poll(session.toJSON().deviceCode)
     expect(await failure(session.wait())).toMatchObject({ code: 'code_used' })
   })
 
@@ -116,7 +116,7 @@ test('a public application can use the device flow without a secret', async () =
   const { id } = await makeApplication(service.context.db, service.config, service.account.slug, { public: true })
   await service.context.applications.refresh()
   const client = clientOf({ appId: id, appSecret: undefined })
-  const session = await client.device.start({ variant: 'oauth', scope: 'orders:read,orders:write', state: 'mine' })
+  const session = await client.device.start({ variant: 'token_set', scope: 'orders:read,orders:write', state: 'mine' })
   await service.grant(session.userCode)
   expect(await session.wait()).toMatchObject({ scope: ['orders:read', 'orders:write'], state: 'mine' })
   expect((await askMe(service, await client.bearer())).status).toBe(200)
@@ -125,7 +125,7 @@ test('a public application can use the device flow without a secret', async () =
 })
 
 test('the consent page shows the device’s self-description', async () => {
-  const session = await clientOf({ userAgent: 'Acme TV (living room)' }).device.start({ variant: 'oauth' })
+  const session = await clientOf({ userAgent: 'Acme TV (living room)' }).device.start({ variant: 'token_set' })
   const [row] = await service.database.query('select requested_with from device_codes where user_code_digest = $1', [
     digestOf(service, session.userCode),
   ])
@@ -138,7 +138,7 @@ test.each([
   ['unknown scopes', {}, { scope: ['no:such'] }, 'invalid_scope'],
   ['states that are too long', {}, { state: 'x'.repeat(1025) }, 'invalid_request'],
 ])('%s have their own error', async (_, options, wish, code) => {
-  const error = await failure(clientOf(options).device.start({ variant: 'oauth', ...wish }))
+  const error = await failure(clientOf(options).device.start({ variant: 'token_set', ...wish }))
   expect(error).toMatchObject({ name: 'LatchkeyError', code })
 })
 
@@ -148,6 +148,6 @@ test('an application without the device flow gets its own error', async () => {
     redirectUris: ['https://app.example/callback'],
   })
   await service.context.applications.refresh()
-  const error = await failure(clientOf({ appId: id, appSecret: secret }).device.start({ variant: 'oauth' }))
+  const error = await failure(clientOf({ appId: id, appSecret: secret }).device.start({ variant: 'token_set' }))
   expect(error).toMatchObject({ code: 'invalid_application', refusal: 'device_flow_disabled' })
 })

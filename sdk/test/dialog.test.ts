@@ -139,7 +139,7 @@ describe('in a window of its own', () => {
     await popup.locator('#typed').waitFor()
     await Promise.all([popup.waitForEvent('load'), page.click('#popup')])
     expect(page.context().pages().length).toBe(2)
-    expect(await page.evaluate('first')).toBe('aborted')
+    expect(await page.evaluate('first')).toBe('dialog_closed')
     await popup.locator('#typed').waitFor()
     await goToQuestion(popup, browsing.northwind.ann)
     await answerAndClose(popup, 'allow')

@@ -157,7 +157,7 @@ async function compare(script: Script, isPublic = false): Promise<readonly Heard
 const statuses = (heard: readonly Heard[]) => heard.map(([, status]) => status)
 const outcome = (work: Promise<unknown>) => work.then(() => 'done').catch((error: { code?: string }) => error.code)
 
-test.concurrent.each(['oauth', 'key'] as const)(
+test.concurrent.each(['token_set', 'access_key'] as const)(
   'the device flow, variant %s: pending, granted, used; rejected; expired',
   async (variant) => {
     const heard = await compare(async (side, client) => {
@@ -223,7 +223,7 @@ test.concurrent('requests that are wrong, and polls that are early', async () =>
 test.concurrent('a token set is refreshed, repeated, checked and revoked; an older refresh token revokes the grant', async () => {
   await compare(async (side, client, ask) => {
     const { baseUrl, application } = side
-    const session = await client.device.start({ variant: 'oauth' })
+    const session = await client.device.start({ variant: 'token_set' })
     await side.grant(session.userCode)
     const first = await session.wait()
     const by = { SVCappid: application.id, SVCsecret: application.secret }
@@ -263,7 +263,7 @@ async function fetchStatus(client: Client, address: string): Promise<number> {
 
 test.concurrent('an access key is rotated and revoked', async () => {
   await compare(async (side, client, ask) => {
-    const session = await client.device.start({ variant: 'key' })
+    const session = await client.device.start({ variant: 'access_key' })
     await side.grant(session.userCode)
     const { accessKey } = await session.wait()
     const by = { SVCappid: side.application.id, SVCsecret: side.application.secret }
@@ -287,17 +287,17 @@ test.concurrent('a public application: the device flow and introspection in the 
     await ask('/oauth/device_authorization', { client_id: 'app_unknown' })
     await ask('/oauth/device_authorization', { client_id: side.application.id, scope: 'orders:delete' })
     await ask('/oauth/token', { client_id: side.application.id, grant_type: 'password' })
-    const session = await client.device.start({ variant: 'oauth' })
+    const session = await client.device.start({ variant: 'token_set' })
     await side.grant(session.userCode)
     const { accessToken, refreshToken } = await session.wait()
     const options = { baseUrl, resourceId: resource.id, resourceSecret: resource.secret, fetch, clock }
-    expect(await createVerifier(options).verify(accessToken)).toMatchObject({ variant: 'oauth', scope: SCOPES })
+    expect(await createVerifier(options).verify(accessToken)).toMatchObject({ variant: 'token_set', scope: SCOPES })
     const asks = { client_id: resource.id, client_secret: resource.secret }
     await ask('/oauth/introspect', { ...asks, token: accessToken })
     await ask('/oauth/introspect', { ...asks, token: refreshToken })
     await ask('/oauth/introspect', { ...asks })
     await ask('/oauth/introspect', { ...asks, client_secret: 'wrong', token: accessToken })
-    const refused = await client.device.start({ variant: 'oauth' })
+    const refused = await client.device.start({ variant: 'token_set' })
     await side.reject(refused.userCode)
     expect(await outcome(refused.wait())).toBe('auth_rejected')
     await client.revoke()

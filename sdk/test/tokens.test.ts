@@ -36,11 +36,16 @@ async function pass(ms: number): Promise<void> {
 
 type Holding = { readonly client: Client; readonly store: Store; readonly grantId: string; readonly held: Credentials }
 
-async function holding(variant: 'oauth' | 'key' = 'oauth', options: Partial<ClientOptions> = {}): Promise<Holding> {
-  const { grantId, credential, refreshToken } = await connect(service, { variant })
+async function holding(
+  variant: 'token_set' | 'access_key' = 'token_set',
+  options: Partial<ClientOptions> = {},
+): Promise<Holding> {
+  const { grantId, credential, refreshToken } = await connect(service, {
+    variant: variant === 'access_key' ? 'key' : 'oauth',
+  })
   const [issuedAt, scope, state] = [clock.now(), ['orders:read', 'orders:write'], '']
   const held: Credentials =
-    variant === 'key'
+    variant === 'access_key'
       ? { variant, accessKey: credential, scope, state }
       : { variant, accessToken: credential, refreshToken, issuedAt, expiresAt: issuedAt + 3_600_000, scope, state }
   const store = options.store ?? memoryStore()
@@ -89,13 +94,13 @@ describe('a token set', () => {
         return { fault: left >= 0 ? fault : 'none' }
       })
       onTestFinished(() => proxy.close())
-      const { client, grantId, store } = await holding('oauth', { baseUrl: proxy.address })
+      const { client, grantId, store } = await holding('token_set', { baseUrl: proxy.address })
       await pass(3_600_000)
       expect((await askMe(service, await client.bearer())).status).toBe(200)
       expect(await grantLine(service, grantId)).toMatchObject({ generation: 2, revocation_reason: null })
       await pass(3_600_000)
       expect((await askMe(service, await client.bearer())).status).toBe(200)
-      expect(await store.read()).toMatchObject({ variant: 'oauth' })
+      expect(await store.read()).toMatchObject({ variant: 'token_set' })
     },
   )
 
@@ -103,7 +108,7 @@ describe('a token set', () => {
     const folder = await mkdtemp(join(tmpdir(), 'latchkey-share-'))
     onTestFinished(() => rm(folder, { recursive: true, force: true }))
     const path = join(folder, 'credentials.json')
-    const { grantId, held } = await holding('oauth', { store: fileStore({ path }) })
+    const { grantId, held } = await holding('token_set', { store: fileStore({ path }) })
     await fileStore({ path }).write({ ...held, ...{ issuedAt: Date.now() - 3_600_000, expiresAt: Date.now() - 1 } })
     const { id, secret } = service.application
     const program = `
@@ -125,6 +130,7 @@ describe('when the grant has ended', () => {
     const { client, store, held, grantId } = await holding()
     await pass(3_600_000)
     expect((await me(client)).status).toBe(200)
+    await service.context.grantCache.saveUses()
     await pass(60_000)
     await store.write({ ...held })
     const told: string[] = []
@@ -151,7 +157,7 @@ describe('when the grant has ended', () => {
 })
 
 test('an access key is rotated without a gap', async () => {
-  const { client, grantId } = await holding('key')
+  const { client, grantId } = await holding('access_key')
   const old = await client.bearer()
   await client.rotateKey()
   expect(await client.bearer()).not.toBe(old)
@@ -160,7 +166,7 @@ test('an access key is rotated without a gap', async () => {
   expect(await grantLine(service, grantId)).toMatchObject({ key: 2 })
 })
 
-test.each(['oauth', 'key'] as const)('revoking ends the grant of the %s variant', async (variant) => {
+test.each(['token_set', 'access_key'] as const)('revoking ends the grant of the %s variant', async (variant) => {
   const { client, grantId } = await holding(variant)
   const bearer = await client.bearer()
   await client.revoke()

@@ -48,7 +48,7 @@ afterAll(async () => {
   await service?.stop()
 })
 
-async function connect(variant: 'oauth' | 'key', scope = 'orders:read', user = service.user) {
+async function connect(variant: 'token_set' | 'access_key', scope = 'orders:read', user = service.user) {
   const client = sdk.createClient({
     baseUrl: service.address,
     appId: service.application.id,
@@ -60,7 +60,7 @@ async function connect(variant: 'oauth' | 'key', scope = 'orders:read', user = s
   return client
 }
 
-test.each(['oauth', 'key'] as const)(
+test.each(['token_set', 'access_key'] as const)(
   'a credential of the variant %s opens the API, and says whose it is',
   async (variant) => {
     const client = await connect(variant)
@@ -74,13 +74,13 @@ test.each(['oauth', 'key'] as const)(
       grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
       scope: ['orders:read'],
       variant,
-      expiresAt: variant === 'key' ? null : expect.any(Number),
+      expiresAt: variant === 'access_key' ? null : expect.any(Number),
     })
   },
 )
 
 test('fifty concurrent requests cause one request to the service', async () => {
-  const client = await connect('key')
+  const client = await connect('access_key')
   const before = api.asked
   const statuses = await Promise.all(Array.from({ length: 50 }, async () => (await client.fetch(api.address)).status))
   expect(new Set(statuses)).toEqual(new Set([200]))
@@ -88,7 +88,7 @@ test('fifty concurrent requests cause one request to the service', async () => {
 })
 
 test('a revoked credential is refused everywhere in time: two seconds at the service, one in the cache', async () => {
-  const client = await connect('key')
+  const client = await connect('access_key')
   expect((await client.fetch(api.address)).status).toBe(200)
   const { id, secret } = service.application
   const credential = await client.bearer()
@@ -100,7 +100,7 @@ test('a revoked credential is refused everywhere in time: two seconds at the ser
 
 test('a request without the scope is told which one is lacking', async () => {
   const user = await makeUser(service.context.db, service.account.slug, { holds: ['orders:write'] })
-  const client = await connect('oauth', 'orders:read,orders:write', user)
+  const client = await connect('token_set', 'orders:read,orders:write', user)
   const response = await client.fetch(api.address)
   expect(response.status).toBe(403)
   expect(await response.json()).toMatchObject({
@@ -110,8 +110,8 @@ test('a request without the scope is told which one is lacking', async () => {
 })
 
 test('a refresh token is refused', async () => {
-  const client = await connect('oauth')
+  const client = await connect('token_set')
   const set = await client.credentials()
-  const authorization = `Bearer ${set?.variant === 'oauth' ? set.refreshToken : ''}`
+  const authorization = `Bearer ${set?.variant === 'token_set' ? set.refreshToken : ''}`
   expect((await fetch(api.address, { headers: { authorization } })).status).toBe(401)
 })

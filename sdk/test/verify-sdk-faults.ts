@@ -97,7 +97,7 @@ function chooseFault(): Choice {
 async function oneFlow(flow: number, baseUrl: string): Promise<void> {
   const { id, secret } = service.application
   const client = createClient({ baseUrl, appId: id, appSecret: secret })
-  const variant: Variant = chance() < 0.5 ? 'oauth' : 'key'
+  const variant: Variant = chance() < 0.5 ? 'token_set' : 'access_key'
   let session: DeviceSession | null = null
   while (!session) {
     figures.presses += 1

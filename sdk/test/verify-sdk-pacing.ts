@@ -105,7 +105,7 @@ async function pollBySdk({ clock, poll }: Network, id: string, interval: number,
     return Response.json({ error }, { status: 400, headers: { 'retry-after': String(interval) } })
   }
   const client = createClient({ baseUrl: 'https://service.example', appId: 'app', appSecret: 'secret', clock, fetch })
-  const session = await client.device.start({ variant: 'oauth' })
+  const session = await client.device.start({ variant: 'token_set' })
   let heard = 0
   for await (const _ of session) {
     heard += 1

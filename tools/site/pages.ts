@@ -23,6 +23,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/kiosk.md',
     'docs/guides/command-line.md',
     'docs/guides/web.md',
+    'docs/guides/many-users.md',
     'docs/guides/api.md',
   ],
   Reference: [

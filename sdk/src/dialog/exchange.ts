@@ -12,10 +12,15 @@ export interface DialogCode {
   readonly redirectUri: string
 }
 
-/** Retries if no response arrives: a code whose response could not be sent stays valid. */
+/**
+ * Retries if no response arrives. A server sends one `Idempotency-Key`, so that the service repeats a response that was
+ * lost; a page cannot, because the header would need a CORS preflight.
+ */
 export async function exchangeCode(context: Context, { code, verifier, redirectUri }: DialogCode): Promise<TokenSet> {
   const form = { ...context.application, code, redirect_uri: redirectUri, code_verifier: verifier }
-  const answer = await askAgain(context, '/auth/oauth/token', form)
+  const headers: Record<string, string> =
+    context.application.SVCsecret === undefined ? {} : { 'idempotency-key': crypto.randomUUID() }
+  const answer = await askAgain(context, '/auth/oauth/token', form, { headers })
   // The `state` in the response is the random one of the attempt and has no further use.
   if (answer.status === 200) return readTokenSet(answer, context.clock.now(), '')
   const error = refused(answer, form, { invalid_grant: 'code_used' })

@@ -30,7 +30,7 @@ const UNSEEN_GRACE_MS = 180_000
  */
 const SEEN_AFTER = 4
 
-/** Resolves with the dialog's response parameters. Throws `dialog_closed`, `state_mismatch` or `aborted`. */
+/** Resolves with the dialog's response parameters. Throws `dialog_closed`, `state_mismatch` or the reason of the signal. */
 export async function awaitAnswer(
   page: Page,
   popup: DialogWindow,
@@ -39,7 +39,7 @@ export async function awaitAnswer(
 ): Promise<Returned> {
   const channel = openChannel(page, state)
   const over = new AbortController()
-  const end = () => over.abort()
+  const end = () => over.abort(signal.reason)
   signal.addEventListener('abort', end)
   let hear: (event: PageEvent) => void = () => {}
   const heard = new Promise<Returned>((resolve, reject) => {
@@ -68,7 +68,7 @@ export async function awaitAnswer(
   }
 }
 
-/** Throws `dialog_closed` when the window is gone, `aborted` by the signal. */
+/** Throws `dialog_closed` when the window is gone, the reason of the signal. */
 async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Promise<never> {
   let seen = 0
   let goneAt: number | null = null

@@ -27,7 +27,7 @@ export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions 
     const text = storage.getItem(key)
     return readKept(text === null ? null : parse(text))
   }
-  const refreshTokenOf = (kept: Credentials | null) => (kept?.variant === 'oauth' ? kept.refreshToken : null)
+  const refreshTokenOf = (kept: Credentials | null) => (kept?.variant === 'token_set' ? kept.refreshToken : null)
 
   channel?.addEventListener('message', ({ data }: MessageEvent<Renewal>) => {
     if (data.instead === refreshTokenOf(read())) storage.setItem(key, JSON.stringify(readKept(data.credentials)))

@@ -12,7 +12,7 @@ function tokens(number: number, age = 60_000): Credentials {
   const issuedAt = Date.now() - age
   const [accessToken, refreshToken] = [`lka_${number}`, `lkr_${number}`]
   return {
-    variant: 'oauth',
+    variant: 'token_set',
     accessToken,
     refreshToken,
     issuedAt,
@@ -103,7 +103,7 @@ describe('the credential', () => {
   })
 
   test('is not refreshed for an access key, or for a body that was read from a stream', async () => {
-    const key = await holding({ variant: 'key', accessKey: 'lkk_1', scope: [], state: '' })
+    const key = await holding({ variant: 'access_key', accessKey: 'lkk_1', scope: [], state: '' })
     const set = await holding(tokens(1))
     const { address, seen } = await api((_, __, response) => {
       response.statusCode = 401

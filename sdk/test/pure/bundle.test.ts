@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import { bundle } from '../rig/bundle.ts'
 
-const MAX_BYTES = 8_000
+const MAX_BYTES = 8_500
 
-test('the entry for pages is smaller than 8 KB, compressed, and contains neither the device flow nor Node modules', async () => {
+test('the entry for pages is smaller than 8.5 KB, compressed, and contains neither the device flow nor Node modules', async () => {
   const { text, bytes, compressedBytes } = await bundle("export * from '@latchkey/sdk/browser'")
   process.stdout.write(`@latchkey/sdk/browser: ${bytes} bytes minified, ${compressedBytes} compressed\n`)
   expect(compressedBytes).toBeLessThan(MAX_BYTES)

@@ -78,10 +78,10 @@ describe('a session that waits', () => {
       expect(form.device_code).toContain('lkd_')
       return json(200, { access_key: KEY, scope: 'orders:read,orders:write', state: asked[0]?.form.state })
     })
-    const session = await client.device.start({ variant: 'key', scope: ['orders:read', 'orders:write'] })
+    const session = await client.device.start({ variant: 'access_key', scope: ['orders:read', 'orders:write'] })
     expect(asked[0]?.form.scope).toBe('orders:read,orders:write')
     const key = await clock.during(session.wait())
-    expect(key).toEqual({ variant: 'key', accessKey: KEY, scope: ['orders:read', 'orders:write'], state: '' })
+    expect(key).toEqual({ variant: 'access_key', accessKey: KEY, scope: ['orders:read', 'orders:write'], state: '' })
   })
 
   test.each([
@@ -261,7 +261,7 @@ describe('when answers are lost', () => {
     expect(asked).toHaveLength(3)
     const service = scripted()
     service.next(record({ state: 'another state' }))
-    expect(await failure(service.client.device.start({ variant: 'oauth' }))).toMatchObject({
+    expect(await failure(service.client.device.start({ variant: 'token_set' }))).toMatchObject({
       code: 'unexpected_answer',
     })
   })

@@ -51,14 +51,14 @@ const flows: [string, (service: Scripted, step: Script | Response | Error) => Pr
     'a code request',
     ({ client, next }, step) => {
       next(step)
-      return client.device.start({ variant: 'oauth', state: everything })
+      return client.device.start({ variant: 'token_set', state: everything })
     },
   ],
   [
     'a poll',
     async ({ client, clock, next }, step) => {
       next(record())
-      const session = await client.device.start({ variant: 'oauth' })
+      const session = await client.device.start({ variant: 'token_set' })
       next(step)
       return clock.during(session.wait())
     },
@@ -81,7 +81,7 @@ const flows: [string, (service: Scripted, step: Script | Response | Error) => Pr
 ]
 
 const held: Credentials = {
-  variant: 'oauth',
+  variant: 'token_set',
   accessToken: ACCESS,
   refreshToken: REFRESH,
   issuedAt: 1_700_000_000_000,
@@ -114,7 +114,7 @@ test('every code has a message that says what to do', () => {
 test('an error is recognised, by its code as well, also if it comes from another copy of this package', async () => {
   const service = scripted()
   service.next(lost())
-  const error = await failure(service.client.device.start({ variant: 'oauth' }))
+  const error = await failure(service.client.device.start({ variant: 'token_set' }))
   expect([isLatchkeyError(error), isLatchkeyError(error, 'network'), isLatchkeyError(error, 'store')]).toEqual([
     true,
     true,
@@ -131,7 +131,7 @@ test('an error is recognised, by its code as well, also if it comes from another
 test('a malformed request has the service’s message', async () => {
   const service = scripted()
   service.next(json(400, { error: 'invalid_request', message: 'The state is longer than 1024 bytes.' }))
-  const error = await failure(service.client.device.start({ variant: 'oauth', state: 'x'.repeat(2000) }))
+  const error = await failure(service.client.device.start({ variant: 'token_set', state: 'x'.repeat(2000) }))
   expect(error).toMatchObject({ message: 'The service refused the request: The state is longer than 1024 bytes.' })
 })
 
@@ -143,4 +143,23 @@ test('a secret is refused in a browser', () => {
   } finally {
     Reflect.deleteProperty(globalThis, 'document')
   }
+})
+
+test.each([
+  [{ name: 'Error', code: 'ECONNREFUSED', syscall: 'connect', address: '10.0.0.7', port: 5432, message: everything }],
+  [Object.assign(new Error(everything), { code: 'ECONNREFUSED', syscall: 'connect' })],
+])('the cause of a network error has a name, a code and a system call, and nothing else', async (cause) => {
+  const { client, clock, next } = scripted()
+  next(Object.assign(new TypeError(everything), { cause }))
+  const error = await failure(clock.during(client.device.start({ variant: 'token_set' })))
+  expect(error).toMatchObject({ code: 'network', message: expect.stringContaining('ECONNREFUSED') })
+  expect((error as Error).cause).toEqual({ name: 'Error', code: 'ECONNREFUSED', syscall: 'connect' })
+})
+
+test('the cause of a store error has the same', async () => {
+  const broken = Object.assign(new Error(everything), { code: 'EACCES', syscall: 'open', path: '/home/ann/x' })
+  const store: Store = { ...memoryStore(), read: () => Promise.reject(broken) }
+  const error = await failure(scripted({ store }).client.credentials())
+  expect(error).toMatchObject({ code: 'store', cause: { name: 'Error', code: 'EACCES', syscall: 'open' } })
+  expect(Object.keys((error as { cause: object }).cause)).toHaveLength(3)
 })

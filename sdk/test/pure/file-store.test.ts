@@ -11,7 +11,12 @@ import { entryOf, importNode } from '../rig/packed.ts'
 
 const { fileStore } = await importNode()
 
-const key = (number: number): Credentials => ({ variant: 'key', accessKey: `lkk_${number}`, scope: ['a'], state: 'ü' })
+const key = (number: number): Credentials => ({
+  variant: 'access_key',
+  accessKey: `lkk_${number}`,
+  scope: ['a'],
+  state: 'ü',
+})
 
 async function folder(): Promise<string> {
   const made = await mkdtemp(join(tmpdir(), 'latchkey-store-'))
@@ -70,7 +75,7 @@ test('a writer that is killed leaves the old file or the new one, never a partia
     const child = await program(
       path,
       `for (let n = 0; ; n += 1) {
-        await store.write({ variant: 'key', accessKey: 'lkk_' + 'x'.repeat(200_000), scope: [], state: String(n) })
+        await store.write({ variant: 'access_key', accessKey: 'lkk_' + 'x'.repeat(200_000), scope: [], state: String(n) })
         if (n === 0) console.log('writing')
       }`,
     )

@@ -66,7 +66,7 @@ describe.each([...users])('%s', (_, ask) => {
 
   beforeAll(async () => {
     const client = createClient(service.clientOptions)
-    const session = await client.device.start({ variant: 'key', scope: 'orders:read' })
+    const session = await client.device.start({ variant: 'access_key', scope: 'orders:read' })
     service.grant(session.userCode)
     bearer = (await session.wait()).accessKey
   })

@@ -19,7 +19,7 @@ function openTab(copyOf = new Map<string, string>()): { readonly store: Store; r
 }
 
 const tokens = (number: number): TokenSet => ({
-  variant: 'oauth',
+  variant: 'token_set',
   accessToken: `lka_${number}`,
   refreshToken: `lkr_${number}`,
   issuedAt: 1,

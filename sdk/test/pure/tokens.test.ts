@@ -18,7 +18,7 @@ async function holding(
   const service = scripted({ store })
   const now = service.clock.now()
   const held: TokenSet = {
-    variant: 'oauth',
+    variant: 'token_set',
     accessToken: ACCESS,
     refreshToken: REFRESH,
     issuedAt: now,
@@ -40,7 +40,7 @@ test('without credentials there is nothing to send', async () => {
 test('the granted scopes can be read', async () => {
   const { client } = await holding()
   expect(await client.hasGranted('orders:read')).toBe(true)
-  expect(await client.hasGranted('orders:read', 'orders:write')).toBe(false)
+  expect(await client.hasGranted(['orders:read', 'orders:write'])).toBe(false)
 })
 
 describe('a token', () => {
@@ -177,7 +177,7 @@ describe('while the service cannot be reached', () => {
     expect(new Set(asked.map(({ form }) => form.refresh_token))).toEqual(new Set([REFRESH]))
   })
 
-  test('it is not requested again later: an old refresh token counts as reuse after 30 s', async () => {
+  test('is retried for half a minute, and then by the next call', async () => {
     const { asked, client, clock, next } = await holding()
     next(lost())
     await clock.pass(HOUR)
@@ -202,6 +202,74 @@ describe('while the service cannot be reached', () => {
     impatient.abort()
     expect(await gone).toMatchObject({ name: 'AbortError' })
     expect(await clock.during(patient)).toBe(`${ACCESS}2`)
+  })
+})
+
+describe('refresh()', () => {
+  test('renews at once, once for all callers, although the token has not expired', async () => {
+    const { asked, client, next, store } = await holding()
+    next(numbered(2))
+    const sets = await Promise.all([client.refresh(), client.refresh()])
+    expect(sets.map(({ accessToken }) => accessToken)).toEqual([`${ACCESS}2`, `${ACCESS}2`])
+    expect(await store.read()).toEqual(sets[0])
+    expect(asked).toHaveLength(1)
+  })
+
+  test('needs a token set', async () => {
+    const { client } = scripted()
+    expect(await failure(client.refresh())).toMatchObject({ code: 'not_authorized' })
+    const store = memoryStore()
+    await store.write({ variant: 'access_key', accessKey: KEY, scope: [], state: '' })
+    const key = scripted({ store })
+    expect(await failure(key.client.refresh())).toMatchObject({ code: 'not_authorized' })
+    expect(key.asked).toEqual([])
+  })
+
+  test('rejects with reauthorize when the access has ended, and asks once', async () => {
+    const { asked, client, next } = await holding()
+    next(refusal('invalid_grant'))
+    for (let each = 0; each < 2; each += 1) {
+      expect(await failure(client.refresh())).toMatchObject({ code: 'reauthorize' })
+    }
+    expect(asked).toHaveLength(1)
+  })
+})
+
+describe('a store that another process has written', () => {
+  test('is read again under the lock: its newer token set is used, and nothing is sent', async () => {
+    const store = memoryStore()
+    const { asked, client, held } = await holding({
+      store: {
+        ...store,
+        withLock: (work) =>
+          store.withLock(async () => {
+            await store.write({ ...held, accessToken: `${ACCESS}9`, refreshToken: `${REFRESH}9` })
+            return work()
+          }),
+      },
+    })
+    expect(await client.refresh()).toMatchObject({ accessToken: `${ACCESS}9` })
+    expect(asked).toEqual([])
+  })
+
+  test('is read again after the answer: a process that was frozen does not overwrite a newer token set', async () => {
+    const { client, next, store, held } = await holding()
+    next(async () => {
+      await store.write({ ...held, accessToken: `${ACCESS}9`, refreshToken: `${REFRESH}9` })
+      return numbered(2)
+    })
+    expect(await client.refresh()).toMatchObject({ accessToken: `${ACCESS}9` })
+    expect(await store.read()).toMatchObject({ refreshToken: `${REFRESH}9` })
+  })
+
+  test('is read again before every attempt: a process that was frozen does not send an old refresh token', async () => {
+    const { asked, client, clock, next, store, held } = await holding()
+    next(async () => {
+      await store.write({ ...held, accessToken: `${ACCESS}9`, refreshToken: `${REFRESH}9` })
+      return lost()
+    })
+    expect(await clock.during(client.refresh())).toMatchObject({ accessToken: `${ACCESS}9` })
+    expect(asked).toHaveLength(1)
   })
 })
 
@@ -268,13 +336,13 @@ describe('a store that fails', () => {
 
   test('and one with foreign content is not used', async () => {
     const { client, store } = await holding()
-    await store.write({ variant: 'oauth', accessToken: 7 } as never)
+    await store.write({ variant: 'token_set', accessToken: 7 } as never)
     expect(await failure(client.bearer())).toMatchObject({ code: 'store' })
   })
 })
 
 describe('an access key', () => {
-  const key: Credentials = { variant: 'key', accessKey: KEY, scope: ['orders:read'], state: 'mine' }
+  const key: Credentials = { variant: 'access_key', accessKey: KEY, scope: ['orders:read'], state: 'mine' }
 
   test('is rotated, and the new one is stored', async () => {
     const store = memoryStore(key)
@@ -309,7 +377,7 @@ describe('revoking', () => {
 
   test('does the same for an access key', async () => {
     const { asked, client, next, store } = await holding()
-    await store.write({ variant: 'key', accessKey: KEY, scope: [], state: '' })
+    await store.write({ variant: 'access_key', accessKey: KEY, scope: [], state: '' })
     expect(await client.bearer()).toBe(KEY)
     next(json(200, {}))
     await client.revoke()

@@ -6,7 +6,7 @@ import { createFakeService, type FakeService } from '../../src/testing.ts'
 
 const failing = (code: string) => expect.objectContaining({ name: 'LatchkeyError', code })
 
-async function connect(variant: 'oauth' | 'key' = 'oauth', options: Partial<VerifierOptions> = {}) {
+async function connect(variant: 'token_set' | 'access_key' = 'token_set', options: Partial<VerifierOptions> = {}) {
   const service = createFakeService()
   const client = createClient(service.clientOptions)
   const session = await client.device.start({ variant })
@@ -22,7 +22,7 @@ const asked = ({ requests }: FakeService) => requests.filter(({ path }) => path 
 const madeUp = (number: number) => `lka_${String(number).padStart(56, 'x')}`
 
 describe('a credential', () => {
-  test.each(['oauth', 'key'] as const)(
+  test.each(['token_set', 'access_key'] as const)(
     'of the variant %s is whose it is, and carries what was granted',
     async (variant) => {
       const { service, bearer, verifier } = await connect(variant)
@@ -33,7 +33,7 @@ describe('a credential', () => {
         grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
         scope: ['orders:read', 'orders:write'],
         variant,
-        expiresAt: variant === 'key' ? null : expect.any(Number),
+        expiresAt: variant === 'access_key' ? null : expect.any(Number),
       })
     },
   )
@@ -61,7 +61,7 @@ describe('an answer is cached', () => {
   })
 
   test('never for more than thirty seconds', async () => {
-    const { service, bearer, verifier } = await connect('key', { cacheSeconds: 30 })
+    const { service, bearer, verifier } = await connect('access_key', { cacheSeconds: 30 })
     await verifier.verify(bearer)
     await service.clock.advance(29_999)
     await verifier.verify(bearer)
@@ -75,7 +75,7 @@ describe('an answer is cached', () => {
   })
 
   test('never beyond the expiry of the credential', async () => {
-    const { service, bearer, verifier } = await connect('oauth', { cacheSeconds: 30 })
+    const { service, bearer, verifier } = await connect('token_set', { cacheSeconds: 30 })
     await service.clock.advance(3_590_000)
     const verified = await verifier.verify(bearer)
     await service.clock.advance((verified?.expiresAt ?? 0) - service.clock.now())
@@ -85,7 +85,7 @@ describe('an answer is cached', () => {
   })
 
   test('not at all if configured so', async () => {
-    const { service, bearer, verifier } = await connect('oauth', { cacheSeconds: 0 })
+    const { service, bearer, verifier } = await connect('token_set', { cacheSeconds: 0 })
     await verifier.verify(bearer)
     await verifier.verify(bearer)
     expect(asked(service)).toBe(2)

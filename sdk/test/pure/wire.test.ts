@@ -12,7 +12,9 @@ async function answered(answer: (response: ServerResponse) => void): Promise<unk
   const baseUrl = await listen((request, response) => {
     request.resume().on('end', () => answer(response))
   })
-  return failure(createClient({ baseUrl, appId: 'app_one', appSecret: 'lks_one' }).device.start({ variant: 'oauth' }))
+  return failure(
+    createClient({ baseUrl, appId: 'app_one', appSecret: 'lks_one' }).device.start({ variant: 'token_set' }),
+  )
 }
 
 const html = '<!doctype html><title>Welcome</title>'
@@ -54,7 +56,7 @@ describe('it is unexpected_answer', () => {
 describe('it is network', () => {
   test('when nothing listens', async () => {
     const client = createClient({ baseUrl: await nowhere(), appId: 'app_one', appSecret: 'lks_one' })
-    const error = await failure(client.device.start({ variant: 'oauth' }))
+    const error = await failure(client.device.start({ variant: 'token_set' }))
     // The reason, where the runtime has one of the usual codes: Deno and Bun have none.
     const reason = 'Deno' in globalThis || 'Bun' in globalThis ? 'could not be reached' : '(ECONNREFUSED)'
     expect(error).toMatchObject({ code: 'network', message: expect.stringContaining(reason) })
@@ -77,7 +79,7 @@ describe('it is network', () => {
     const clock = new VirtualClock()
     const baseUrl = await listen(() => {})
     const client = createClient({ baseUrl, appId: 'app_one', appSecret: 'lks_one', clock })
-    const error = failure(client.device.start({ variant: 'oauth' }))
+    const error = failure(client.device.start({ variant: 'token_set' }))
     await clock.pass(15_001)
     expect(await error).toMatchObject({ code: 'network', message: expect.stringContaining('no answer within 15 s') })
   })
@@ -86,10 +88,10 @@ describe('it is network', () => {
 test('it is aborted when the signal says so, before and during the request', async () => {
   const baseUrl = await listen(() => {})
   const client = createClient({ baseUrl, appId: 'app_one', appSecret: 'lks_one' })
-  const before = client.device.start({ variant: 'oauth', signal: AbortSignal.abort() })
-  expect(await failure(before)).toMatchObject({ code: 'aborted' })
-  const during = client.device.start({ variant: 'oauth', signal: AbortSignal.timeout(50) })
-  expect(await failure(during)).toMatchObject({ code: 'aborted' })
+  const before = client.device.start({ variant: 'token_set', signal: AbortSignal.abort('before') })
+  expect(await failure(before)).toBe('before')
+  const during = client.device.start({ variant: 'token_set', signal: AbortSignal.timeout(50) })
+  expect(await failure(during)).toMatchObject({ name: 'TimeoutError' })
 })
 
 test.each([
@@ -123,6 +125,6 @@ test('baseUrl may have a path and a slash at its end', async () => {
     response.end('{}')
   })
   const client = createClient({ baseUrl: `${address}/auth-server/`, appId: 'app_one', appSecret: 'lks_one' })
-  await failure(client.device.start({ variant: 'key' }))
+  await failure(client.device.start({ variant: 'access_key' }))
   expect(paths).toEqual(['/auth-server/auth/key/device/code'])
 })

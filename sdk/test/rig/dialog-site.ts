@@ -35,7 +35,7 @@ const say = (text) => { document.querySelector('output').textContent = text }
 // A browser may deny storage to a page in a frame of another site.
 const client = createClient({ baseUrl, appId, store: self === top ? sessionStorageStore() : memoryStore() })
 const told = (set) => 'connected for ' + set.scope.join(',')
-const fail = (error) => { globalThis.failure = error; say(isLatchkeyError(error) ? error.code : 'a bug: ' + error) }
+const fail = (error) => { globalThis.failure = error; say(isLatchkeyError(error) ? error.code : error.name === 'AbortError' ? 'aborted' : 'a bug: ' + error) }
 const open = (options = {}) => client.dialog.open({ redirectUri, ...options }).then((set) => say(told(set))).catch(fail)
 Object.assign(globalThis, { client, openDialog: open, createClient })
 ${script}

@@ -43,7 +43,7 @@ export async function pollInRealTime(polls: number, chance: () => number): Promi
     await Promise.all(
       Array.from({ length: DEVICES }, async (_, index) => {
         await sleep(chance() * INTERVAL_S * 1000)
-        await pollSo(service, proxy.address, index % 2 === 0 ? 'oauth' : 'key', each)
+        await pollSo(service, proxy.address, index % 2 === 0 ? 'token_set' : 'access_key', each)
       }),
     )
     const counted = await pollsOf(service)

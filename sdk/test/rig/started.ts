@@ -2,12 +2,12 @@
 import type { DeviceSession } from '../../src/index.ts'
 import { type Asked, record, type Scripted, scripted, tokenSet } from './scripted.ts'
 
-export type Started = Scripted & { readonly session: DeviceSession<'oauth'>; readonly state: string }
+export type Started = Scripted & { readonly session: DeviceSession<'token_set'>; readonly state: string }
 
 export async function start(given: { record?: object; state?: string } = {}): Promise<Started> {
   const service = scripted()
   service.next(record(given.record))
-  const session = await service.client.device.start({ variant: 'oauth', state: given.state })
+  const session = await service.client.device.start({ variant: 'token_set', state: given.state })
   return { ...service, session, state: service.asked[0]?.form.state ?? '' }
 }
 

@@ -1,6 +1,5 @@
 /** A virtual clock that advances only when all code sleeps. Hours of polling take as long as their work. */
 import { setImmediate as turn } from 'node:timers/promises'
-import { LatchkeyError } from '../../src/errors.ts'
 import type { Clock } from '../../src/index.ts'
 
 type Sleeper = { at: number; readonly wake: () => void }
@@ -16,7 +15,7 @@ export class VirtualClock implements Clock {
 
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      if (signal?.aborted) return reject(new LatchkeyError('aborted'))
+      if (signal?.aborted) return reject(signal.reason)
       const wake = () => {
         signal?.removeEventListener('abort', stop)
         resolve()
@@ -25,7 +24,7 @@ export class VirtualClock implements Clock {
       const stop = () => {
         const place = this.#sleepers.indexOf(sleeper)
         if (place >= 0) this.#sleepers.splice(place, 1)
-        reject(new LatchkeyError('aborted'))
+        reject(signal?.reason)
       }
       let [low, high] = [0, this.#sleepers.length]
       while (low < high) {

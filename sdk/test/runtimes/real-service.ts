@@ -28,7 +28,7 @@ async function decide(decision: 'grant' | 'reject', userCode: string): Promise<v
   expect(await answer.text()).toBe(decision === 'grant' ? 'granted' : 'rejected')
 }
 
-test.each<Variant>(['oauth', 'key'])(
+test.each<Variant>(['token_set', 'access_key'])(
   'a code that the user grants while the device polls becomes a credential that works: %s',
   async (variant) => {
     const client = newClient()
@@ -48,7 +48,7 @@ test.each<Variant>(['oauth', 'key'])(
 test('an expired token set is refreshed, is valid, and ends when it is revoked', async () => {
   const store = memoryStore()
   const client = newClient(store)
-  const session = await client.device.start({ variant: 'oauth' })
+  const session = await client.device.start({ variant: 'token_set' })
   await decide('grant', session.userCode)
   const first = await session.wait()
   await store.write({ ...first, expiresAt: Date.now() })
@@ -57,13 +57,13 @@ test('an expired token set is refreshed, is valid, and ends when it is revoked',
   expect(second).toMatchObject({ accessToken: expect.not.stringMatching(first.accessToken) })
   await client.revoke()
   expect(await client.credentials()).toBeNull()
-  const headers = { authorization: `Bearer ${second?.variant === 'oauth' && second.accessToken}` }
+  const headers = { authorization: `Bearer ${second?.variant === 'token_set' && second.accessToken}` }
   // Within two seconds: docs/interface.md, "Check a credential".
   await vi.waitFor(async () => expect((await fetch(`${SERVICE.address}/me`, { headers })).status).toBe(401), 10_000)
 })
 
 test('a code that the user rejects ends with auth_rejected', async () => {
-  const session = await newClient().device.start({ variant: 'oauth' })
+  const session = await newClient().device.start({ variant: 'token_set' })
   await decide('reject', session.userCode)
   expect(await failure(session.wait())).toMatchObject({ code: 'auth_rejected' })
 })

@@ -51,7 +51,7 @@ async function play(
   server: string,
   say: (words: string) => void,
 ): Promise<Described> {
-  const session = await client.device.start({ variant: 'oauth' })
+  const session = await client.device.start({ variant: 'token_set' })
   say(`\n    The device shows:   ${session.displayCode}\n`)
   if (!options.grant) {
     say(`Open ${session.verificationUrl}, sign in, type the code and decide. Or grant it in another terminal:`)

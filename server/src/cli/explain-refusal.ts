@@ -7,6 +7,8 @@ type Explained = readonly [words: string, status: number]
 
 /** Returns any other error unchanged: it is a CommandRefused already, or a bug. */
 export function explainRefusal(error: unknown, chosen: ChosenApplication): unknown {
+  if (error instanceof DOMException && error.name === 'AbortError')
+    return new CommandRefused('Interrupted.', INTERRUPTED)
   if (!isLatchkeyError(error)) return error
   const [words, status] = explain(error, chosen)
   const request = error.requestId ? ` (Request id for the operator: ${error.requestId}.)` : ''
@@ -54,8 +56,6 @@ function explain(error: LatchkeyError, { server, application, secret }: ChosenAp
         `${application} may not request all of this scope. Request less with --scope, or omit it for the default scope.`,
         1,
       ]
-    case 'aborted':
-      return ['Interrupted.', INTERRUPTED]
     default:
       return [error.message, 1]
   }

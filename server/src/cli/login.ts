@@ -30,7 +30,7 @@ async function login(options: LoginOptions): Promise<void> {
   await kept.prepare()
   const end = listenForEnd()
   try {
-    const variant = options.key ? 'key' : 'oauth'
+    const variant = options.key ? 'access_key' : 'token_set'
     const session = await client.device.start({ variant, scope: options.scope, signal: end.signal })
     await kept.write(chosen)
     const { scope } = await waitForDecision(session, options, end)
