@@ -1,7 +1,8 @@
 /**
  * npm run verify:refresh [-- --grants N]: many concurrent refreshes of one token advance the grant once and all return
  * the same token set; reuse of an old token revokes the grant, once, in every process. docs/interface.md,
- * "Refresh".
+ * "Refresh". Then, in virtual time and with a thousand refreshes per grant: processes that share a stored credential and
+ * are killed and frozen at random lose no login, and thieves are caught at the next refresh of either party.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -10,11 +11,15 @@ import { placeIssuedGrant } from './issued-grants.ts'
 import { openRaceGround } from './race-ground.ts'
 import { inLanes } from './race-track.ts'
 import { checkEnded, raceToRefresh } from './refresh-race.ts'
+import { shareLogin, watchThieves } from './shared-login/share-login.ts'
 
 const REFRESHES_PER_GRANT = 32
 
 /** Concurrent grants: 128 requests in flight, enough for every connection to wait for a lock. */
 const LANES = 4
+
+/** Refreshes of the shared login in virtual time, per grant of the race. */
+const SHARED_PER_GRANT = 1_000
 
 /** How long a revocation may take to reach every process: docs/interface.md, "Check a credential". */
 const KNOWN_EVERYWHERE_MS = 2_000
@@ -72,11 +77,28 @@ try {
     problems: problems.length,
   }
   for (const problem of problems.slice(0, 20)) console.error(`refresh: ${problem}`)
-  const words = Object.entries(figures).map(([name, figure]) => `${name}=${figure}`)
-  console.log(`refresh: ${words.join(' ')}`)
+  console.log(`refresh: ${inWords(figures)}`)
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
   await ground.end()
+}
+shareInVirtualTime()
+
+/** Two cases cannot be told apart from their opposite, and are only counted: `frozenBetweenReadAndSend` and `lock_step`. */
+function shareInVirtualTime(): void {
+  const shared = shareLogin(count * SHARED_PER_GRANT, 1)
+  console.log(`shared login: processes=64 ${inWords(shared)}`)
+  const thieves = watchThieves(count, 1)
+  for (const [kind, figures] of Object.entries(thieves)) console.log(`thieves, ${kind}: ${inWords(figures)}`)
+  const { rash, late } = thieves
+  const caughtAll = [rash, late].every((each) => each.caught === each.thieves && each.ownerRefreshesWhileApart === 0)
+  if (shared.lost > 0 || !caughtAll) process.exitCode = 1
+}
+
+function inWords(figures: object): string {
+  return Object.entries(figures)
+    .map(([name, figure]) => `${name}=${figure}`)
+    .join(' ')
 }
 
 type Left = { generation: number; reason: string | null; events: number; rightEvents: number; mails: number }
