@@ -1,4 +1,5 @@
 /** A server with many users: one row each, and one refresh at a time, in however many processes. */
+import { readFile } from 'node:fs/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../server/test/rig/connect.ts'
@@ -11,9 +12,7 @@ let service: TestService
 const processes: { readonly db: pg.Pool; readonly locks: pg.Pool }[] = []
 beforeAll(async () => {
   service = await startTestService()
-  await service.database.query(
-    'create table latchkey_credentials (user_id bigint primary key, credentials jsonb not null)',
-  )
+  await service.database.query(await readFile(new URL('../many-users/schema.sql', import.meta.url), 'utf8'))
   const connectionString = service.database.url
   for (let each = 0; each < 3; each += 1) {
     processes.push({ db: new pg.Pool({ connectionString, max: 4 }), locks: new pg.Pool({ connectionString, max: 4 }) })

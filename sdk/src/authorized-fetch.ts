@@ -5,8 +5,8 @@
 import { unlessAborted } from './abort.ts'
 import { bearerOf, type Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
-import { isSecure } from './secure-address.ts'
 import type { Tokens } from './tokens.ts'
+import { isSecure } from './wire.ts'
 
 type Fetch = typeof globalThis.fetch
 type Input = string | URL | Request

@@ -5,7 +5,6 @@
 import { sanitisedCause } from './cause.ts'
 import type { Clock } from './clock.ts'
 import { type ErrorCode, LatchkeyError } from './errors.ts'
-import { isSecure } from './secure-address.ts'
 
 /** A response that was read completely: a success, or a refusal with `error` in its body. */
 export interface Answer {
@@ -97,6 +96,13 @@ export function isTransient(error: unknown): error is LatchkeyError {
 }
 
 const TRANSIENT: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests', 'unexpected_answer']
+
+const LOOPBACK: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
+
+/** Whether a secret or a credential may be sent there: by https, or to this machine. */
+export function isSecure({ protocol, hostname }: URL): boolean {
+  return protocol === 'https:' || (protocol === 'http:' && LOOPBACK.includes(hostname))
+}
 
 function readBaseUrl({ baseUrl, allowInsecureRequests = false }: WireOptions): string {
   const url = URL.canParse(baseUrl) ? new URL(baseUrl) : null

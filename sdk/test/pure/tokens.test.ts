@@ -205,36 +205,6 @@ describe('while the service cannot be reached', () => {
   })
 })
 
-describe('refresh()', () => {
-  test('renews at once, once for all callers, although the token has not expired', async () => {
-    const { asked, client, next, store } = await holding()
-    next(numbered(2))
-    const sets = await Promise.all([client.refresh(), client.refresh()])
-    expect(sets.map(({ accessToken }) => accessToken)).toEqual([`${ACCESS}2`, `${ACCESS}2`])
-    expect(await store.read()).toEqual(sets[0])
-    expect(asked).toHaveLength(1)
-  })
-
-  test('needs a token set', async () => {
-    const { client } = scripted()
-    expect(await failure(client.refresh())).toMatchObject({ code: 'not_authorized' })
-    const store = memoryStore()
-    await store.write({ variant: 'access_key', accessKey: KEY, scope: [], state: '' })
-    const key = scripted({ store })
-    expect(await failure(key.client.refresh())).toMatchObject({ code: 'not_authorized' })
-    expect(key.asked).toEqual([])
-  })
-
-  test('rejects with reauthorize when the access has ended, and asks once', async () => {
-    const { asked, client, next } = await holding()
-    next(refusal('invalid_grant'))
-    for (let each = 0; each < 2; each += 1) {
-      expect(await failure(client.refresh())).toMatchObject({ code: 'reauthorize' })
-    }
-    expect(asked).toHaveLength(1)
-  })
-})
-
 describe('a store that another process has written', () => {
   test('is read again under the lock: its newer token set is used, and nothing is sent', async () => {
     const store = memoryStore()

@@ -201,16 +201,14 @@ describe('TK-04: a lost answer', () => {
   })
 
   it.each([31_000, 3_000_000])('is given again after %i ms if no token of it was used', async (later) => {
-    const { refreshToken, grantId, credential } = await connect(service)
+    const { refreshToken, credential } = await connect(service)
     const first = await renew(refreshToken)
-    const line = await grantLine(service, grantId)
     await service.database.advance(later)
     // Its predecessor's access token says nothing about whether the answer arrived.
     await use(credential)
     const again = await renew(refreshToken)
     expect([again.status, withoutExpiresIn(again.text)]).toEqual([200, withoutExpiresIn(first.text)])
     expect(again.body.expires_in).toBeLessThanOrEqual(3600 - later / 1000)
-    expect(await grantLine(service, grantId)).toEqual(line)
   })
 
   it('given again after its access token has expired has a new one, and the same refresh token', async () => {

@@ -234,7 +234,6 @@ describe('refreshing', () => {
     ['TK-04: its answer, after the grace', 3, REFRESH_GRACE_MS + 1, 'repeated'],
     ['TK-04: its answer, while the access token is valid', 3, HOUR - 1_000, 'repeated'],
     ['TK-03: the one before that, at once', 2, 0, 'reused'],
-    ['the one before that, a day later', 2, DAY, 'reused'],
   ])('while no token of the successor was used: %s', (_what, generation, after, answer) => {
     expect(step(generation, after, lost)).toEqual({ answer })
   })
@@ -284,7 +283,6 @@ describe('refreshing', () => {
     { minLength: 1, maxLength: 60 },
   )
 
-  /** `used`: the access token of the current generation was accepted before. */
   function live(history: { back: number; wait: number; used: boolean }[]) {
     let [now, of]: [number, Grant] = [NOW, makeGrant({ generation: 1, issuedAt: NOW })]
     return history.map(({ back, wait, used }) => {
