@@ -107,6 +107,12 @@ export const spacedScope = text(
 export const bearer = constant('Bearer', 'How the credential is sent.')
 
 export const userId = text('The user’s id.', { examples: ['usr_k3v9m2x7q4tz'] })
+export const emailAddress = text(
+  'The user’s e-mail address. Present only if the credential carries the scope `email`.',
+  {
+    examples: ['ann@acme.example'],
+  },
+)
 export const accountName = text('The account’s name in front of the host.', { examples: ['acme'] })
 export const grantedApplication = text('The application’s id.', { examples: ['app_n61zbfpywkrj'] })
 

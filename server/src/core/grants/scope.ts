@@ -17,6 +17,12 @@ export function isScopeName(name: string): boolean {
   return /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name)
 }
 
+/**
+ * The one scope with a meaning here: a credential with it may know the e-mail address of its user (`GET /me`). The name
+ * is that of OpenID Connect. It exists only if an operator adds it to the catalogue.
+ */
+export const EMAIL_SCOPE = 'email'
+
 export type ScopePolicy = {
   readonly allowedScopes: readonly string[]
   readonly defaultScopes: readonly string[]

@@ -1,9 +1,19 @@
 /** Endpoints that check a credential, or report a leaked one. docs/interface.md, "Check a credential". */
-import { formatScope, parseScope } from '../../core/grants/scope.ts'
+import { EMAIL_SCOPE, formatScope, parseScope } from '../../core/grants/scope.ts'
 import { checkCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential as report } from '../../flows/grants/revoke-credential.ts'
+import { readUser } from '../../store/accounts/users.ts'
 import type { Answer } from '../answer.ts'
-import { accountName, grantedApplication, grantedScope, grantId, tokenExpiresIn, userId, variant } from '../fields.ts'
+import {
+  accountName,
+  emailAddress,
+  grantedApplication,
+  grantedScope,
+  grantId,
+  tokenExpiresIn,
+  userId,
+  variant,
+} from '../fields.ts'
 import type { ApiRequest, Endpoint, Handler } from '../route.ts'
 import { boolean, optional, parse, text } from '../schema.ts'
 
@@ -15,11 +25,13 @@ const describe: Handler = async (context, request) => {
   if (credential === null) return INVALID_CREDENTIAL
   const checked = await checkCredential(context, credential)
   if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
+  const user = checked.scopes.includes(EMAIL_SCOPE) ? await readUser(context.db, checked.userId) : null
   return {
     status: 200,
     fields: {
       account: checked.account,
       user: checked.userId,
+      ...(user === null ? {} : { email: user.email }),
       application: checked.applicationId,
       grant: checked.grantId,
       scope: formatScope(checked.scopes),
@@ -50,6 +62,7 @@ export const describeCredential = {
           properties: {
             account: accountName,
             user: userId,
+            email: optional(emailAddress),
             application: grantedApplication,
             grant: grantId,
             scope: grantedScope,

@@ -85,6 +85,21 @@ describe('GET /me', () => {
     })
   })
 
+  it('names the user by e-mail address only with the scope email', async () => {
+    const { db } = service.context
+    const application = await makeApplication(db, service.config, service.account.slug, {
+      allowedScopes: ['orders:read', 'email'],
+    })
+    await hear()
+    const clerk = await makeUser(db, service.account.slug, { holds: ['orders:read', 'email'] })
+    const ask = async (scope: string) => {
+      const { credential } = await connect(service, { user: clerk, application, scope })
+      return (await askMe(service, credential)).body
+    }
+    expect(await ask('orders:read,email')).toMatchObject({ user: clerk.id, email: clerk.email })
+    expect(await ask('orders:read')).not.toHaveProperty('email')
+  })
+
   it('answers the same with and without the version, and in XML', async () => {
     const { credential } = await connect(service, { variant: 'key' })
     const { body } = await askMe(service, credential, '/me')
