@@ -2,7 +2,7 @@
  * Composition root: builds the context from the configuration, starts and stops the service. The only file that imports
  * every layer.
  */
-import { CommandRefused } from './cli/output.ts'
+import { CommandRefused } from './cli/client/output.ts'
 import { type Config, everyOption, readConfig } from './config.ts'
 import { createDns } from './dns.ts'
 import { createEvents } from './events.ts'

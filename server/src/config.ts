@@ -366,7 +366,7 @@ export function readConfig<Name extends OptionName>(
   const problems: string[] = []
   const entries = names.map((name) => {
     try {
-      return [name, readOption(options[name] as Option<unknown>, environment)]
+      return [name, readSetting(options[name] as Option<unknown>, environment)]
     } catch (error) {
       const { env, example } = options[name]
       problems.push(`${env} ${(error as Error).message}. Example: ${env}=${example}`)
@@ -378,8 +378,3 @@ export function readConfig<Name extends OptionName>(
 }
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
-
-/** Reads one setting; also used for the settings of the client commands (cli/client-settings.ts). */
-export function readOption<T>(setting: Option<T>, environment = process.env): T {
-  return readSetting(setting, environment)
-}

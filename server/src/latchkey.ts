@@ -15,7 +15,8 @@ try {
   const program = await createProgram(wiring, process.argv.slice(2, 4))
   await program.parseAsync(process.argv)
 } catch (error) {
-  const { explainError, statusOf } = await import('./cli/explain-error.ts')
+  const { explainError, statusOf } = await import('./cli/client/explain-error.ts')
+  const { SERVICE_ERRORS } = await import('./cli/service-errors.ts')
   process.exitCode = statusOf(error)
-  process.stderr.write(`${explainError(error)}\n`)
+  process.stderr.write(`${explainError(error, SERVICE_ERRORS)}\n`)
 }

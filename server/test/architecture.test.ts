@@ -58,8 +58,23 @@ test('core/ has no await, clock, randomness or I/O', () => {
   expect(files.filter((file) => moduleOf(file) === 'core' && impure.test(codeOf(file)))).toEqual([])
 })
 
-test('only config.ts reads the environment', () => {
-  expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual(['config.ts'])
+test('only config.ts reads the environment, and the settings of the commands for users', () => {
+  expect(files.filter((file) => /\bprocess\s*(\.\s*env\b|\[)/.test(codeOf(file)))).toEqual([
+    'cli/client/client-settings.ts',
+    'config.ts',
+  ])
+})
+
+test('the commands for users are a package of their own: they import nothing of the server', () => {
+  const ofUsers = files.filter((file) => file.startsWith('cli/client/'))
+  const outside = ofUsers.flatMap(importsOf).filter(({ target }) => !target.startsWith('cli/client/'))
+  expect(new Set(outside.map(({ target }) => target))).toEqual(new Set(['setting-texts.ts', 'version.ts']))
+  const packages = ofUsers.flatMap((file) =>
+    Array.from(codeOf(file).matchAll(/(?:from|import\() ?'((?:@[\w-]+\/)?[\w-]+)/g), ([, name = '']) => name),
+  )
+  const { dependencies, optionalDependencies } = JSON.parse(readFileSync(join(ROOT, 'cli', 'package.json'), 'utf8'))
+  const declared = Object.keys({ ...dependencies, ...optionalDependencies })
+  expect([...new Set(packages.filter((name) => name !== 'node'))].sort()).toEqual(declared.sort())
 })
 
 test('only the command line uses the client library, as a package', () => {

@@ -4,7 +4,8 @@ import { readConfig } from '../config.ts'
 import { parseScope } from '../core/grants/scope.ts'
 import { createAccount, createRole, createScope } from '../flows/accounts/register.ts'
 import { setUpAccount } from '../flows/accounts/set-up.ts'
-import { type OutputOptions, print, unwrap } from './output.ts'
+import { type OutputOptions, print } from './client/output.ts'
+import { unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
 export function defineAccount(account: Command): void {

@@ -11,7 +11,8 @@ import {
   setApplicationRedirects,
   suspendApplication,
 } from '../flows/applications/manage.ts'
-import { type OutputOptions, print, unwrap } from './output.ts'
+import { type OutputOptions, print } from './client/output.ts'
+import { unwrap } from './output.ts'
 import { addProposalCommands } from './proposal.ts'
 import { withDatabase } from './wiring.ts'
 

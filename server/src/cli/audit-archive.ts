@@ -9,7 +9,8 @@ import { type ArchiveProblem, verifyArchive } from '../flows/audit/archive-file.
 import type { AuditHead } from '../flows/audit/seal.ts'
 import type { ArchiveRecord } from '../secrets/audit-archive.ts'
 import { openSession } from '../store/postgres/postgres.ts'
-import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
+import { TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
 type ArchiveOptions = OutputOptions & { readonly before: string; readonly to: string }

@@ -12,7 +12,8 @@ import { type AuditHead, readHead } from '../flows/audit/seal.ts'
 import { type AuditProblem, type Verification, verifyAudit } from '../flows/audit/verify.ts'
 import { findAccount } from '../store/accounts/accounts.ts'
 import { addArchiveCommand, verifyFile } from './audit-archive.ts'
-import { CommandRefused, type OutputOptions, print, TAMPERED } from './output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
+import { TAMPERED } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
 type ExportOptions = {

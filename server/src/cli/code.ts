@@ -12,7 +12,7 @@ import { foreseeDecision } from '../flows/device/foresee-decision.ts'
 import { findAccount } from '../store/accounts/accounts.ts'
 import { findUser } from '../store/accounts/users.ts'
 import type { Queryable } from '../store/postgres/postgres.ts'
-import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
 const UNVETTED = {

@@ -3,7 +3,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { SWEEP_SETTINGS, sweep } from '../flows/sweep.ts'
 import { migrate } from '../store/postgres/migrate.ts'
-import { type OutputOptions, print } from './output.ts'
+import { type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
 
 export function defineMigrate(command: Command): void {

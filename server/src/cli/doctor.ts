@@ -3,6 +3,7 @@ import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import type { Config } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
+import { type OutputOptions, print } from './client/output.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
 import { examinePostgresUrl, examineRedisUrl } from './doctor/connections.ts'
@@ -11,7 +12,6 @@ import { examineHosts } from './doctor/hosts.ts'
 import { examineKeys } from './doctor/keys.ts'
 import { examineMigrations, examinePartitions, examinePostgres, examineRole } from './doctor/postgres.ts'
 import type { ExaminedRedis } from './doctor/redis.ts'
-import { type OutputOptions, print } from './output.ts'
 
 const STATUS: Readonly<Record<Severity, number>> = { ok: 0, warning: 1, broken: 2 }
 const COLOUR = { ok: 'green', warning: 'yellow', broken: 'red' } as const

@@ -4,7 +4,7 @@ import { readConfig } from '../config.ts'
 import { announceRetirement, countUse, RETIREMENT_SETTINGS, retireKey } from '../flows/operator/retire-key.ts'
 import { createKey } from '../secrets/keyset.ts'
 import type { KeyUse } from '../store/operator/signing-keys.ts'
-import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
 
 export function defineKey(key: Command): void {

@@ -3,23 +3,16 @@
  *
  * `cli/` parses arguments, calls a flow and prints the outcome. It contains no decisions.
  */
-import { Command } from 'commander'
-import { VERSION } from '../version.ts'
+import type { Command } from 'commander'
+import { addCommands, createBareProgram, type Entry, FOR_USERS } from './client/commands.ts'
 import { STATUSES } from './output.ts'
 import type { Wiring } from './wiring.ts'
 
-type Entry = {
-  readonly name: string
-  readonly about: string
-  /** Adds options and subcommands. Imports what they need, so that no other command waits for it. */
-  define(command: Command, wiring: Wiring): Promise<void>
-}
-
-const FOR_OPERATORS: readonly Entry[] = [
+const forOperators = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'serve',
     about: 'Run the server until SIGTERM.',
-    define: async (command, wiring) => {
+    define: async (command) => {
       command.action(() => wiring.serve())
     },
   },
@@ -66,7 +59,7 @@ const FOR_OPERATORS: readonly Entry[] = [
   {
     name: 'code',
     about: 'User codes of the device flow.',
-    define: async (command, wiring) => (await import('./code.ts')).defineCode(command, wiring),
+    define: async (command) => (await import('./code.ts')).defineCode(command, wiring),
   },
   {
     name: 'audit',
@@ -79,59 +72,24 @@ const FOR_OPERATORS: readonly Entry[] = [
       'Check configuration, keys, PostgreSQL, Redis, schema, clocks, hosts and mail, and print how to fix problems.',
     define: async (command) => (await import('./doctor.ts')).defineDoctor(command),
   },
-  {
-    name: 'completion',
-    about: 'Print a completion script for bash, zsh or fish.',
-    define: async (command, wiring) =>
-      (await import('./completion.ts')).defineCompletion(command, () => createProgram(wiring)),
-  },
 ]
 
-const FOR_USERS: readonly Entry[] = [
-  {
-    name: 'login',
-    about: 'Log in to a service: show a code and wait for your decision.',
-    define: async (command) => (await import('./login.ts')).defineLogin(command),
-  },
-  {
-    name: 'status',
-    about: 'Show the current login: service, account, user, scope and expiry.',
-    define: async (command) => (await import('./status.ts')).defineStatus(command),
-  },
-  {
-    name: 'token',
-    about: 'Print a valid credential of the current login, for use by other programs. It is a secret.',
-    define: async (command) => (await import('./status.ts')).defineToken(command),
-  },
-  {
-    name: 'logout',
-    about: 'Revoke your access at the service, then delete the stored login.',
-    define: async (command) => (await import('./status.ts')).defineLogout(command),
-  },
+const forTrying = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'demo',
     about: 'Run the device flow against a running service and explain each request.',
-    define: async (command, wiring) => (await import('./demo.ts')).defineDemo(command, wiring),
+    define: async (command) => (await import('./demo.ts')).defineDemo(command, wiring),
   },
 ]
 
+const DESCRIPTION = 'OAuth 2.0 authorization server for services whose accounts have their own subdomains.'
+
 /** `wanted`: names of the commands whose options and subcommands are needed. All by default. */
 export async function createProgram(wiring: Wiring, wanted?: readonly string[]): Promise<Command> {
-  const program = new Command('latchkey')
-    .description('OAuth 2.0 authorization server for services whose accounts have their own subdomains.')
-    .version(VERSION, '-V, --version', 'print the version')
-    // Before the command only: `app accept-proposal` has a --version of its own.
-    .enablePositionalOptions()
-    .showHelpAfterError('(add --help for usage)')
-    .addHelpText('after', STATUSES)
-  const add = async (entries: readonly Entry[]) => {
-    for (const { name, about, define } of entries) {
-      const command = program.command(name).description(about)
-      if (!wanted || wanted.includes(name)) await define(command, wiring)
-    }
-  }
-  await add(FOR_OPERATORS)
+  const program = createBareProgram(DESCRIPTION, STATUSES)
+  const createWhole = () => createProgram(wiring)
+  await addCommands(program, forOperators(wiring), wanted, createWhole)
   program.commandsGroup('Commands for users of a service:')
-  await add(FOR_USERS)
+  await addCommands(program, [...FOR_USERS, ...forTrying(wiring)], wanted, createWhole)
   return program
 }

@@ -8,7 +8,7 @@ import { acceptProposal, declineProposal } from '../flows/applications/proposals
 import type { ListedProposal } from '../store/applications/proposals.ts'
 import { listProposals, readProposedLogo } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
-import { CommandRefused, type OutputOptions, print } from './output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
 
 export function addProposalCommands(app: Command): void {

@@ -5,7 +5,8 @@ import { readConfig } from '../config.ts'
 import { enableByCommandLine } from '../flows/accounts/enable-user.ts'
 import { createUser } from '../flows/accounts/register.ts'
 import { createSetupLink } from '../flows/accounts/set-up.ts'
-import { type OutputOptions, print, unwrap } from './output.ts'
+import { type OutputOptions, print } from './client/output.ts'
+import { unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
 export function defineUser(user: Command): void {

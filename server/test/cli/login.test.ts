@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => home.remove())
 afterAll(() => service.stop())
 
-const kept = (name = '') => join(home.folder, 'config', 'latchkey', name)
+const kept = (name = '') => join(home.folder, 'config', 'latchkey', 'profiles', 'default', name)
 const asProgram = () => ['--server', service.config.publicUrl, '--app', program.id]
 
 function login(args: string[] = [], options: CommandOptions = {}): Command {
@@ -151,6 +151,7 @@ describe('without a terminal', () => {
     })
     expect(outcome).toMatchObject({
       event: 'logged_in',
+      profile: 'default',
       server: service.config.publicUrl,
       application: program.id,
       account: service.account.slug,

@@ -19,6 +19,10 @@ it.each([
   [['--help'], ['commander']],
   [['help'], ['commander']],
   [['status'], ['commander', '@latchkey/sdk']],
+  [
+    ['switch', 'work'],
+    ['commander', '@latchkey/sdk'],
+  ],
 ])('latchkey %j imports %j and no other package', (args, packages) => {
   const imported = importedBy(...args)
   expect(imported.filter((name) => !packages.includes(name ?? ''))).toEqual([])

@@ -27,7 +27,7 @@ afterEach(async () => {
 })
 afterAll(() => service.stop())
 
-const kept = (name = '') => join(home.folder, 'config', 'latchkey', name)
+const kept = (name = '') => join(home.folder, 'config', 'latchkey', 'profiles', 'default', name)
 const run = (...args: string[]) => runCommand(args, { environment: home.environment })
 
 async function login(args: string[] = [], given: Record<string, string> = {}): Promise<Ended> {
@@ -57,6 +57,7 @@ describe('who is logged in', () => {
     expect(status).toBe(0)
     expect(stdout.replace(/\d\d:\d\d, /, 'HH:MM, ')).toBe(`Logged in at ${way.address}.
 
+  profile      default
   application  ${program.id}
   account      ${service.account.slug}
   user         ${service.user.id}
@@ -64,7 +65,8 @@ describe('who is logged in', () => {
   valid until  HH:MM, renewed automatically while in use
   stored in    ${kept('credentials.json')}
 `)
-    expect(JSON.parse((await run('status', '--json')).stdout)).toEqual({
+    const shown = {
+      profile: 'default',
       server: way.address,
       application: program.id,
       account: service.account.slug,
@@ -74,7 +76,8 @@ describe('who is logged in', () => {
       variant: 'token_set',
       expires_in: expect.any(Number),
       kept_in: kept('credentials.json'),
-    })
+    }
+    expect(JSON.parse((await run('status', '--json')).stdout)).toEqual({ current: 'default', logins: [shown] })
   })
 
   it('can hand the credential to other programs, and only that command prints it', async () => {
@@ -91,7 +94,7 @@ describe('who is logged in', () => {
     expect(await runCommand(['login'], { environment })).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `You are already logged in at ${way.address}, in the account ${service.account.slug}. Run "latchkey logout" first.\n`,
+      stderr: `You are already logged in at ${way.address}, in the account ${service.account.slug}. Run "latchkey logout" first, or choose another --profile.\n`,
     })
     expect((await run('status')).status).toBe(0)
   })
@@ -149,7 +152,7 @@ describe('logging out', () => {
     expect(existsSync(kept('credentials.json'))).toBe(true)
     const environment = { ...home.environment, LATCHKEY_SECRET: secret }
     expect((await runCommand(['logout', '--json'], { environment })).stdout).toBe(
-      `${JSON.stringify({ logged_out: true, server: way.address })}\n`,
+      `${JSON.stringify({ logged_out: true, profile: 'default', server: way.address })}\n`,
     )
   })
 
@@ -163,7 +166,7 @@ describe('logging out', () => {
       `${way.address} could not be reached (ECONNREFUSED). Check the URL and your connection, then try again.\n`,
     ])
     const twin = makeHome()
-    cpSync(kept(), join(twin.folder, 'config', 'latchkey'), { recursive: true })
+    cpSync(join(home.folder, 'config'), join(twin.folder, 'config'), { recursive: true })
     const [ended, forgotten] = await Promise.all([
       run('logout'),
       runCommand(['logout', '--forget'], { environment: twin.environment }),

@@ -85,7 +85,7 @@ export function runCommand(args: readonly string[], options: CommandOptions = {}
   return startCommand(args, options).ended
 }
 
-/** A user's machine: a folder for settings, and a browser that records the addresses it should open. */
+/** A user's machine: a folder for settings, a browser that records the addresses it should open, and no keyring. */
 export type Home = {
   readonly folder: string
   readonly environment: Readonly<Record<string, string>>
@@ -101,7 +101,12 @@ export function makeHome(): Home {
   chmodSync(join(bin, 'xdg-open'), 0o755)
   return {
     folder,
-    environment: { HOME: folder, XDG_CONFIG_HOME: join(folder, 'config'), PATH: `${bin}:${process.env.PATH}` },
+    environment: {
+      HOME: folder,
+      XDG_CONFIG_HOME: join(folder, 'config'),
+      LATCHKEY_STORE: 'file',
+      PATH: `${bin}:${process.env.PATH}`,
+    },
     opened: () => (existsSync(opened) ? readFileSync(opened, 'utf8') : ''),
     remove: () => removeFolder(folder),
   }

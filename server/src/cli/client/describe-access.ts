@@ -5,6 +5,8 @@ import type { ChosenApplication } from './client-settings.ts'
 export type Described = {
   readonly account: string
   readonly user: string
+  /** Absent if the access has no scope `email`. */
+  readonly email?: string
   readonly application: string
   readonly grant: string
   readonly scope: string
@@ -39,15 +41,16 @@ function unreached(error: Error): never {
 }
 
 /** Formats the access as text, one field per line. */
-export function describedInWords(access: Partial<Described>, path: string): string {
-  const { account, user, application, scope, expires_in: seconds } = access
+export function describedInWords(access: Partial<Described>, profile: string, keptIn: string): string {
+  const { account, user, email, application, scope, expires_in: seconds } = access
   const lines = [
+    ['profile', profile],
     ['application', application],
     ['account', account],
-    ['user', user],
+    ['user', email ? `${email} (${user})` : user],
     ['scope', scope],
     ['valid until', access.variant === undefined ? undefined : untilWhen(seconds)],
-    ['stored in', path],
+    ['stored in', keptIn === 'keyring' ? 'the system keyring' : keptIn],
   ]
   return lines.flatMap(([name, value]) => (value ? [`  ${name?.padEnd(13)}${value}`] : [])).join('\n')
 }

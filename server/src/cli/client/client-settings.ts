@@ -1,13 +1,15 @@
 /** Client settings of the commands for users (service, application, secret), from options or from the environment. */
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import type { Command } from 'commander'
-import { readOption } from '../config.ts'
-import { ConfigurationError, type Option, option } from '../setting-texts.ts'
+import { type Command, Option as CommandOption } from 'commander'
+import { ConfigurationError, type Option, oneOf, option, readSetting } from '../../setting-texts.ts'
+import { loginFolderOf } from './login-folder.ts'
 import { CommandRefused, type OutputOptions } from './output.ts'
 
 export type ClientOptions = OutputOptions & { server?: string; app?: string; secretStdin?: boolean }
+
+/** Where the credentials of a login are stored. */
+export type Place = 'keyring' | 'file'
 
 /** The service and the application that a command uses. */
 export type ChosenApplication = {
@@ -43,17 +45,57 @@ const SECRET = option({
   parse: (value) => value,
 })
 
-/** A relative path is ignored, as the XDG Base Directory Specification requires ("Environment variables"). */
+const PROFILE = option({
+  env: 'LATCHKEY_PROFILE',
+  fallback: '',
+  about: 'name of the login to use, of several on this machine',
+  example: 'work',
+  parse: (value) => value,
+})
+
+const STORE = option({
+  env: 'LATCHKEY_STORE',
+  fallback: '',
+  about: 'where the credentials are stored',
+  example: 'file',
+  parse: (value) => (value === '' ? undefined : (oneOf('keyring', 'file')(value) as Place)),
+})
+
 const CONFIG_HOME = option({
   env: 'XDG_CONFIG_HOME',
   fallback: '',
   about: 'base directory of user-specific configuration files',
   example: '/home/ann/.config',
-  parse: (value) => (isAbsolute(value) ? value : join(homedir(), '.config')),
+  parse: (value) => value,
+})
+
+const APP_DATA = option({
+  env: 'APPDATA',
+  fallback: '',
+  about: 'base directory of user-specific configuration files on Windows',
+  example: 'C:\\Users\\ann\\AppData\\Roaming',
+  parse: (value) => value,
 })
 
 export function readLoginFolder(): string {
-  return join(read(CONFIG_HOME), 'latchkey')
+  const { platform } = process
+  return loginFolderOf({ platform, home: homedir(), configHome: read(CONFIG_HOME), appData: read(APP_DATA) })
+}
+
+export const readProfileSetting = () => read(PROFILE)
+export const readStoreSetting = () => read(STORE)
+
+export function addProfileOption(command: Command): Command {
+  return command.option('--profile <name>', `${PROFILE.about} (or ${PROFILE.env})`)
+}
+
+export function addStoreOption(command: Command): Command {
+  return command.addOption(
+    new CommandOption(
+      '--store <place>',
+      `${STORE.about} (or ${STORE.env}); default: the system keyring if there is one, otherwise a file`,
+    ).choices(['keyring', 'file']),
+  )
 }
 
 export function addClientOptions(command: Command): Command {
@@ -107,7 +149,7 @@ function readServer(given: string): string {
 
 function read<T>(setting: Option<T>): T {
   try {
-    return readOption(setting)
+    return readSetting(setting, process.env)
   } catch (error) {
     throw new ConfigurationError(`${setting.env} ${(error as Error).message}.`)
   }
