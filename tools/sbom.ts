@@ -4,7 +4,7 @@
  *   npm run -s sbom > latchkey.cdx.json
  *
  * `npm sbom --omit dev` would omit packages that a development tool also uses (pino, a dependency of fastify), so the complete list is
- * requested, and packages that only development tools use are removed here.
+ * requested, and only what the server depends on is kept.
  */
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
@@ -33,8 +33,8 @@ export function makeBillOfMaterials(): BillOfMaterials {
   )
   const server = whole.components.find((component) => component['bom-ref'].startsWith(`${SERVER}@`))
   if (!server) throw new Error(`npm does not list ${SERVER}`)
-  const components = whole.components.filter((component) => component !== server && !isForTools(component))
-  const kept = new Set([server, ...components].map((component) => component['bom-ref']))
+  const kept = reachableFrom(server['bom-ref'], whole)
+  const components = whole.components.filter((component) => component !== server && kept.has(component['bom-ref']))
   return {
     ...whole,
     // npm uses the name of the folder.
@@ -44,6 +44,17 @@ export function makeBillOfMaterials(): BillOfMaterials {
       .filter(({ ref }) => kept.has(ref))
       .map(({ ref, dependsOn }) => ({ ref, dependsOn: dependsOn.filter((each) => kept.has(each)) })),
   }
+}
+
+/** The reference itself, and those of all packages that it depends on, except packages for tools only. */
+function reachableFrom(start: string, { dependencies, components }: BillOfMaterials): ReadonlySet<string> {
+  const dependsOn = new Map(dependencies.map(({ ref, dependsOn }) => [ref, dependsOn]))
+  const forTools = new Set(components.filter(isForTools).map((component) => component['bom-ref']))
+  const found = new Set([start])
+  for (const ref of found) {
+    for (const next of dependsOn.get(ref) ?? []) if (!forTools.has(next)) found.add(next)
+  }
+  return found
 }
 
 function isForTools({ properties }: Component): boolean {

@@ -36,7 +36,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/command-line.md',
     'docs/configuration.md',
   ],
-  Running: ['docs/operations.md', 'docs/scale.md', 'CHANGELOG.md'],
+  Running: ['docs/operations.md', 'docs/scale.md', 'docs/versions.md', 'CHANGELOG.md'],
   Security: [
     'SECURITY.md',
     'docs/security.md',
@@ -44,7 +44,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/security/data.md',
     'docs/security/cryptography.md',
   ],
-  Working: ['ARCHITECTURE.md', 'CONTRIBUTING.md'],
+  Working: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md'],
 }
 
 const TITLES: Readonly<Record<string, string>> = {
