@@ -21,7 +21,7 @@ type Name = keyof typeof PACKAGES
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-packages-'))
 const database = await createEmptyDatabase()
-let service: ChildProcess | null = null
+const running: ChildProcess[] = []
 
 type Packed = { readonly filename: string; readonly size: number; readonly unpackedSize: number }
 
@@ -92,7 +92,9 @@ async function serve(own: string) {
   const application = ['--account', 'acme', '--name', 'Program', '--scopes', 'orders:read', '--device-flow', '--public']
   const { id } = JSON.parse(await done('app', 'create', ...application, '--json'))
   const program = join(own, 'node_modules', '@latchkey', 'server', 'dist', 'latchkey.js')
-  service = spawn(process.execPath, [program, 'serve'], { cwd: own, env: { ...bare, ...environment }, stdio: 'ignore' })
+  running.push(
+    spawn(process.execPath, [program, 'serve'], { cwd: own, env: { ...bare, ...environment }, stdio: 'ignore' }),
+  )
   for (let tries = 0; ; tries += 1) {
     const ready = await fetch(`${address}/health/ready`).catch(() => null)
     if (ready?.ok) break
@@ -168,8 +170,10 @@ try {
   }
   console.log('All three packages work where nothing else is installed.')
 } finally {
-  service?.kill('SIGTERM')
-  if (service) await once(service, 'exit')
+  for (const child of running) {
+    child.kill('SIGTERM')
+    await once(child, 'exit')
+  }
   await database.drop()
   removeFolder(folder)
 }

@@ -99,6 +99,24 @@ test('no job can both publish and open pull requests', () => {
   expect(rights.filter((each) => each.includes('id-token') && each.includes('pull-requests'))).toEqual([])
 })
 
+test('a release publishes packages, image and chart, each signed or attested by this workflow', () => {
+  const { jobs }: Workflow = parse(read('.github/workflows/release.yml'))
+  const commandsOf = (name: string) =>
+    jobs[name]?.steps.map(({ run = '', uses = '' }) => `${run}${uses}`).join('\n') ?? ''
+  expect(read('.github/workflows/release.yml')).toContain('NPM_CONFIG_PROVENANCE: "true"')
+  expect(commandsOf('packages-work')).toContain('npm run -s verify:packages')
+  expect(commandsOf('packages-are-published')).toMatch(
+    /build:packages[\s\S]*release:notes[\s\S]*changesets\/action\/publish/,
+  )
+  expect(commandsOf('image-is-published')).toMatch(/cosign sign[\s\S]*attest-build-provenance/)
+  expect(commandsOf('chart-is-published')).toMatch(/helm push[\s\S]*cosign sign/)
+  const scripts = Object.keys(JSON.parse(read('package.json')).scripts)
+  const called = Object.keys(jobs).flatMap((name) =>
+    Array.from(commandsOf(name).matchAll(/npm run (?:-s )?([\w:]+)/g), ([, script = '']) => script),
+  )
+  expect(called.filter((script) => !scripts.includes(script))).toEqual([])
+})
+
 test('vulnerability reports are private', () => {
   const config = parse(read('.github/ISSUE_TEMPLATE/config.yml'))
   expect(config.blank_issues_enabled).toBe(false)
