@@ -61,3 +61,17 @@ it.each(['--version', '--help', 'status'])('%s takes little more processor time 
   const ratio = median(rounds.map(({ command }) => command)) / median(rounds.map(({ bare }) => bare))
   expect(ratio).toBeLessThan(MAX_RATIO)
 })
+
+/** Measured: 1.3 (--version) to 1.4 (status) times the memory of Node alone. */
+const MAX_MEMORY_RATIO = 1.6
+
+it.each(['--version', '--help', 'status'])('%s takes little more memory than Node alone', (argument) => {
+  const tell = 'process.on("exit", () => console.error("kilobytes", process.resourceUsage().maxRSS))'
+  const kilobytes = (args: readonly string[]) => {
+    const words = ['--import', `data:text/javascript,${encodeURIComponent(tell)}`, ...args]
+    const env = { PATH: process.env.PATH, XDG_CONFIG_HOME: '/nonexistent' }
+    const { stderr } = spawnSync(process.execPath, words, { encoding: 'utf8', env })
+    return Number(/^kilobytes (\d+)$/m.exec(stderr)?.[1])
+  }
+  expect(kilobytes([EXECUTABLE, argument]) / kilobytes(['-e', '0'])).toBeLessThan(MAX_MEMORY_RATIO)
+})
