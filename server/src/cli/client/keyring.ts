@@ -56,11 +56,11 @@ async function opened<T>(work: () => Promise<T>): Promise<T> {
 function parse(text: string): Credentials {
   try {
     const parsed: Credentials = JSON.parse(text)
-    if (parsed.variant === 'token_set' || parsed.variant === 'access_key') return parsed
+    if (typeof parsed.variant === 'string') return parsed
   } catch {
     // Falls through to the refusal.
   }
   throw new CommandRefused(
-    `The entry "${SERVICE}" of the system keyring was not written by "latchkey login". Run "latchkey logout --forget", then log in again.`,
+    `The entry "${SERVICE}" of the system keyring was not written by "latchkey login". Delete it there, then log in again.`,
   )
 }

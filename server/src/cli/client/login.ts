@@ -46,7 +46,9 @@ async function login(options: LoginOptions): Promise<void> {
   const chosen = await readChosen(options, await before.read())
   await refuseIfStillIn(before, chosen.secret)
   const wanted = options.store ?? readStoreSetting()
-  const kept = await openKeptLogin(profile, await choosePlace(wanted, profile))
+  // A locked keyring asks the user for its password. Without waiting nothing is stored yet, so it can wait for --resume.
+  const place = options.wait || wanted ? await choosePlace(wanted, profile) : 'file'
+  const kept = await openKeptLogin(profile, place)
   await collectLogin({ options, chosen, kept, wanted }, (client, signal) =>
     client.device.start({ variant: options.key ? 'access_key' : 'token_set', scope: options.scope, signal }),
   )
