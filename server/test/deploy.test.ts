@@ -92,7 +92,7 @@ describe('the container', () => {
     const every = stages.flatMap(({ instructions }) => instructions)
     expect(every.map(({ name }) => name)).not.toContain('ADD')
     const runs = every.filter(({ name }) => name === 'RUN').map(({ rest }) => rest)
-    expect(runs.filter((run) => !/^npm (ci|run build)\b/.test(run))).toEqual([])
+    expect(runs.filter((run) => !/^(npm (ci|run build)\b|ln -s )/.test(run))).toEqual([])
   })
 
   test('runs as an unprivileged user, set as the last step', () => {
@@ -105,6 +105,27 @@ describe('the container', () => {
     expect(commandOf(last, 'ENTRYPOINT')).toEqual(['node', 'server/dist/latchkey.js'])
     expect(commandOf(last, 'CMD')).toEqual(['serve'])
     expect(commandOf(last, 'HEALTHCHECK')[0]).toBe('node')
+  })
+
+  test('has the command latchkey on its path, executable', () => {
+    const [link = ''] = named(last, 'RUN').map(({ rest }) => rest)
+    expect(link).toBe('ln -s /latchkey/server/dist/latchkey.js /usr/local/bin/latchkey')
+    expect(stages.flatMap((stage) => named(stage, 'RUN')).map(({ rest }) => rest)).toContain(
+      'npm run build && chmod +x server/dist/latchkey.js',
+    )
+    expect(read('server/src/latchkey.ts')).toMatch(/^#!\/usr\/bin\/env node\n/)
+  })
+
+  test('says by labels what it contains', () => {
+    const [labels = ''] = named(last, 'LABEL').map(({ rest }) => rest)
+    const { description } = parse(read('deploy/helm/latchkey/Chart.yaml'))
+    expect(
+      Object.fromEntries(Array.from(labels.matchAll(/image\.(\w+)="([^"]+)"/g), ([, name, value]) => [name, value])),
+    ).toEqual({
+      title: 'Latchkey',
+      description,
+      licenses: JSON.parse(read('server/package.json')).license,
+    })
   })
 
   test('holds no secret, and sets only what the service knows', () => {
@@ -143,7 +164,7 @@ type ComposeService = {
   readonly ulimits?: Readonly<Record<string, number>>
   readonly stop_grace_period?: string
   readonly depends_on?: Readonly<Record<string, { condition: string }>>
-  readonly healthcheck?: unknown
+  readonly healthcheck?: { readonly test: readonly string[] }
   readonly volumes?: readonly string[]
 }
 
@@ -199,6 +220,11 @@ describe('compose', () => {
     const healthy = waits.filter(([, { condition }]) => condition === 'service_healthy')
     expect(waits.filter(([name]) => !(name in compose.services))).toEqual([])
     expect(healthy.filter(([name]) => !compose.services[name]?.healthcheck)).toEqual([])
+  })
+
+  test('asks PostgreSQL over TCP, which the first start of its image opens last', () => {
+    const test = compose.services.postgres?.healthcheck?.test
+    expect(test?.slice(0, 4)).toEqual(['CMD', 'pg_isready', '--host', '127.0.0.1'])
   })
 
   test('lets the service drain before it is killed', () => {

@@ -6,9 +6,12 @@ import { migrate } from '../store/postgres/migrate.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
 
+/** In a container platform, PostgreSQL may still be starting. */
+const DATABASE_WAIT_MS = 30_000
+
 export function defineMigrate(command: Command): void {
   command.option('--json', 'print one JSON object').action(async (options: OutputOptions) => {
-    const applied = await migrate(readConfig(['databaseUrl']).databaseUrl)
+    const applied = await migrate(readConfig(['databaseUrl']).databaseUrl, undefined, DATABASE_WAIT_MS)
     const words = applied.length === 0 ? 'Nothing to do: the database is up to date.' : `Applied ${applied.join(', ')}.`
     print(options, { applied }, words)
   })

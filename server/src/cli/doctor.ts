@@ -5,7 +5,7 @@ import type { Config } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { examineClocks } from './doctor/clocks.ts'
-import { examineConfiguration, readWhatCanBeRead } from './doctor/configuration.ts'
+import { examineConfiguration, isLocal, readWhatCanBeRead } from './doctor/configuration.ts'
 import { examinePostgresUrl, examineRedisUrl } from './doctor/connections.ts'
 import { broken, type Finding, ok, type Severity, warning, worstOf } from './doctor/finding.ts'
 import { examineHosts } from './doctor/hosts.ts'
@@ -34,16 +34,18 @@ async function examine(): Promise<readonly Finding[]> {
   const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
   try {
     const database = db ? await examineDatabase(db, config, redis) : { findings: [], ready: false }
-    const connections = [
-      ...(config.databaseUrl ? examinePostgresUrl(config.databaseUrl) : []),
-      ...(config.redisUrl ? examineRedisUrl(config.redisUrl) : []),
-    ]
+    const connections = config.publicUrl !== undefined && isLocal(config.publicUrl) ? [] : examineConnections(config)
     const hosts = config.publicUrl === undefined ? [] : await examineHosts(config.publicUrl, database.ready ? db : null)
     const mail = config.smtpUrl === undefined ? [] : [await examineMail(config.smtpUrl)]
     return [...configuration, ...database.findings, ...(redis?.findings ?? []), ...connections, ...hosts, ...mail]
   } finally {
     await db?.close()
   }
+}
+
+/** For a public service only: in an evaluation set-up (deploy/compose.yaml) the engines are other containers of the same machine. */
+function examineConnections({ databaseUrl, redisUrl }: Partial<Config>): readonly Finding[] {
+  return [...(databaseUrl ? examinePostgresUrl(databaseUrl) : []), ...(redisUrl ? examineRedisUrl(redisUrl) : [])]
 }
 
 type Database = { readonly findings: readonly Finding[]; readonly ready: boolean }

@@ -51,6 +51,7 @@ it('the command says so, with what to do, and without the password', async () =>
   const { findings, found } = await setUp.doctor({
     DATABASE_URL: 'postgres://latchkey:hush@db.invalid/latchkey',
     REDIS_URL: 'redis://redis.invalid:6379',
+    PUBLIC_URL: 'https://service.invalid',
   })
   expect(found('postgresql')).toMatchObject([
     { severity: 'broken' },
@@ -61,4 +62,9 @@ it('the command says so, with what to do, and without the password', async () =>
     { severity: 'warning', remedy: expect.stringContaining('deploy/redis/latchkey.conf') },
   ])
   expect(JSON.stringify(findings)).not.toContain('hush')
+})
+
+it('not in an evaluation set-up, whose engines are containers of the same machine', async () => {
+  const { found } = await setUp.doctor({ DATABASE_URL: 'postgres://latchkey:latchkey@postgres.invalid/latchkey' })
+  expect(found('postgresql')).toMatchObject([{ severity: 'broken' }])
 })

@@ -108,7 +108,7 @@ describe('the role of the service', () => {
         check: 'role',
         severity: 'broken',
         what: `The role ${role} lacks privileges: grants, mails, making partitions.`,
-        remedy: 'As the owner, run: psql "$OWNER_URL" -f deploy/postgresql/service-role.sql',
+        remedy: 'As the owner, run: psql "$OWNER_URL" -v ON_ERROR_STOP=1 -f deploy/postgresql/service-role.sql',
       },
     ])
   })

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { readAnySlug } from '../../store/accounts/accounts.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 import { type Asked, ask } from './ask.ts'
+import { isLocal } from './configuration.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const METADATA = '/.well-known/oauth-authorization-server'
@@ -34,7 +35,14 @@ function judgeBase(publicUrl: string, asked: Asked): Finding {
     if (CERTIFICATE.test(asked.fault)) {
       return broken(check, what, 'Install a certificate for this host and all its subdomains on the proxy.')
     }
-    return warning(check, what, 'Start the service with "latchkey serve", or correct PUBLIC_URL or the proxy in front.')
+    const remedy = 'Start the service with "latchkey serve", or correct PUBLIC_URL or the proxy in front.'
+    if (!isLocal(publicUrl)) return warning(check, what, remedy)
+    // localhost of a container is that container alone.
+    return warning(
+      check,
+      what,
+      `${remedy} In a container, run this command inside the one that serves ("docker exec").`,
+    )
   }
   const issuer = issuerOf(asked.body)
   if (asked.status !== 200 || issuer === null) {

@@ -59,7 +59,7 @@ export async function examineMigrations(databaseUrl: string, db: Postgres): Prom
 /** See docs/operations.md, "A role that owns nothing". */
 export async function examineRole(db: Postgres, publicUrl: string | undefined): Promise<Finding> {
   const { role, owner, lacking } = await readRoleFacts(db)
-  const script = 'psql "$OWNER_URL" -f deploy/postgresql/service-role.sql'
+  const script = 'psql "$OWNER_URL" -v ON_ERROR_STOP=1 -f deploy/postgresql/service-role.sql'
   if (lacking.length > 0) {
     return broken('role', `The role ${role} lacks privileges: ${lacking.join(', ')}.`, `As the owner, run: ${script}`)
   }

@@ -10,16 +10,19 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
-import { type Queryable, rethrowAsUnavailable } from './postgres.ts'
+import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
 import { splitStatements } from './sql-statements.ts'
 
 const FOLDER = new URL('../../../migrations/', import.meta.url)
 
 const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
 
-/** Applies missing migrations and returns their names. Safe to run from several processes at once. */
-export async function migrate(url: string, folder: URL = FOLDER): Promise<readonly string[]> {
-  const client = await connect(url)
+/**
+ * Applies missing migrations and returns their names. Safe to run from several processes at once. Waits up to `waitMs` for
+ * PostgreSQL, which may start at the same time.
+ */
+export async function migrate(url: string, folder: URL = FOLDER, waitMs = 0): Promise<readonly string[]> {
+  const client = await connectWithin(url, waitMs)
   try {
     await takeTurn(client)
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
@@ -28,6 +31,16 @@ export async function migrate(url: string, folder: URL = FOLDER): Promise<readon
     return missing
   } finally {
     await client.end()
+  }
+}
+
+async function connectWithin(url: string, waitMs: number): Promise<pg.Client> {
+  for (const until = performance.now() + waitMs; ; await sleep(TRY_EVERY_MS)) {
+    try {
+      return await connect(url)
+    } catch (error) {
+      if (!(error instanceof Unavailable) || performance.now() > until) throw error
+    }
   }
 }
 

@@ -1,7 +1,8 @@
 /** Migrations: forward only, each applied once by concurrent runners. */
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { freePort } from '../../../../tools/free-port.ts'
 import { migrate, pendingMigrations } from '../../../src/store/postgres/migrate.ts'
 import { splitStatements } from '../../../src/store/postgres/sql-statements.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../../rig/engines/database.ts'
@@ -22,6 +23,18 @@ it('each migration is applied once by five processes at the same moment', async 
   expect(applied).toContain('0001_accounts.sql')
   expect(await pendingMigrations(database.url)).toEqual([])
   expect(await migrate(database.url)).toEqual([])
+})
+
+it('waits for PostgreSQL, for a bounded time', async () => {
+  const { hostname, port, pathname } = new URL(database.url)
+  const late = createServer((socket) => void socket.pipe(connect(Number(port), hostname)).pipe(socket))
+  const at = await freePort()
+  const url = `postgres://latchkey@127.0.0.1:${at}${pathname}`
+  await expect(migrate(url, undefined, 300)).rejects.toThrow('ECONNREFUSED')
+  const applied = migrate(url, undefined, 20_000)
+  setTimeout(() => late.listen(at, '127.0.0.1'), 1_000)
+  expect(await applied).toEqual([])
+  late.close()
 })
 
 it('a broken connection rejects the call, and does not end the process', async () => {
