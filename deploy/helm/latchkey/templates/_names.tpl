@@ -21,10 +21,17 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities:
     drop: [ALL]
+{{- with .Values.volumeMounts }}
+volumeMounts:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
 
 {{- define "latchkey.pod" -}}
 automountServiceAccountToken: false
+{{- with .Values.serviceAccount.name }}
+serviceAccountName: {{ . }}
+{{- end }}
 # Disables the environment variables that Kubernetes adds for other services.
 enableServiceLinks: false
 {{- with .Values.imagePullSecrets }}
@@ -37,4 +44,20 @@ securityContext:
   runAsGroup: 1000
   seccompProfile:
     type: RuntimeDefault
+{{- with .Values.volumes }}
+volumes:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.nodeSelector }}
+nodeSelector:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.tolerations }}
+tolerations:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.affinity }}
+affinity:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- end -}}
