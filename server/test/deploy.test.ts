@@ -2,7 +2,8 @@
  * The files under deploy/ fit the service and follow the usual rules. What can be run without a container
  * engine is run, in server/test/interop/.
  */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { execFileSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -250,6 +251,30 @@ test('systemd starts what the container starts, with settings that the service k
     ['strict'],
     [''],
   ])
+})
+
+describe('the command line on one machine', () => {
+  const script = read('deploy/systemd/latchkey')
+  const unit = read('deploy/systemd/latchkey.service')
+
+  test('has the settings, the secrets and the program of the unit', () => {
+    expect(script).toContain(`--env-file=${/^EnvironmentFile=(.*)$/m.exec(unit)?.[1]} `)
+    const program = `${/^WorkingDirectory=(.*)$/m.exec(unit)?.[1]}/server/dist/latchkey.js`
+    expect(script).toContain(`${program} "$@"`)
+    const given = Array.from(script.matchAll(/\b([A-Z_]+):([a-z-]+)\b/g), ([, name = '', file]) => [name, file])
+    expect(given.map(([name]) => name).sort()).toEqual(secretVariables.toSorted())
+    const loaded = Array.from(unit.matchAll(/^LoadCredential=(\S+):\/etc\/latchkey\/(\S+)$/gm), ([, , file]) => file)
+    expect(loaded.filter((file) => !given.some(([, each]) => each === file))).toEqual([])
+  })
+
+  test('is a valid script, and executable', () => {
+    expect(() => execFileSync('sh', ['-n', join(ROOT, 'deploy/systemd/latchkey')])).not.toThrow()
+    expect(statSync(join(ROOT, 'deploy/systemd/latchkey')).mode & 0o111).toBe(0o111)
+  })
+})
+
+test('systemd has started the service when it listens', () => {
+  expect(read('deploy/systemd/latchkey.service')).toMatch(/^ExecStartPost=\/usr\/bin\/node -e ".*node:net.*"$/m)
 })
 
 test('AP-03: systemd lets the service write no core dump', () => {

@@ -87,6 +87,15 @@ test('every benchmark runs on schedule and manually, and fails the run when it f
   expect(scripts.filter((name) => !run.includes(`npm run -s ${name}`))).toEqual([])
 })
 
+test('docs/install.md is run on schedule and manually, and the chart is rendered by helm', () => {
+  const workflow: Workflow = parse(read('.github/workflows/install.yml'))
+  expect(Object.keys(workflow.on)).toEqual(['schedule', 'workflow_dispatch'])
+  const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run ?? ''))
+  for (const command of ['npm run -s verify:install', 'helm lint --strict', 'helm template', '--dry-run=server']) {
+    expect(run.filter((each) => each.includes(command)).length, command).toBeGreaterThan(0)
+  }
+})
+
 test.each(['ci', 'benchmarks'])('%s.yml runs on the Debian and the Node that the container has', (name) => {
   const images = Array.from(read(`.github/workflows/${name}.yml`).matchAll(/container: (\S+)/g), ([, image]) => image)
   const [, base] = /^FROM (\S+)-slim/m.exec(read('deploy/container/Dockerfile')) ?? []
