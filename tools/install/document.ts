@@ -40,7 +40,7 @@ export type Substitution = { readonly from: string; readonly to: string; readonl
 export function substitute(title: string, text: string, substitutions: readonly Substitution[]): string {
   return substitutions.reduce((whole, { from, to, why }) => {
     if (!whole.includes(from)) throw new Error(`${title}: the document no longer has "${from}"`)
-    console.log(`           instead of "${from}": "${to}" (${why})`)
+    console.log(`           instead of ${JSON.stringify(from)}: ${JSON.stringify(to)} (${why})`)
     return whole.replaceAll(from, to)
   }, text)
 }
