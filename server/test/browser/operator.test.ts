@@ -339,7 +339,7 @@ describe('an operator', () => {
     const page = await openConsole(olga, { viewport: { width: 390, height: 700 } })
     const menu = page.getByRole('navigation', { name: t('operator.nav') })
     expect((await menu.boundingBox())?.height).toBeLessThan(60)
-    expect(await menu.textContent()).toContain(t('operator.nav_overview'))
+    expect(await menu.locator('summary').textContent()).toContain(t('operator.nav_overview'))
     expect(await menu.getByRole('link').count()).toBe(0)
     await menu.locator('summary').focus()
     await page.keyboard.press('Enter')
