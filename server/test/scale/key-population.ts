@@ -92,8 +92,8 @@ async function addUsers({ database, keys, account }: Given, count: number): Prom
 async function addSessions({ database, keys, account }: Given, userIds: readonly string[]): Promise<HeldSession[]> {
   const ids = userIds.map(() => randomUUID())
   await database.query(
-    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, expires_at)
-     select id, $3, user_id, $4, now(), now(), now(), now() + interval '1 day'
+    `insert into sessions (id, account_id, user_id, key_id, second_factor, created_at, authenticated_at, last_used_at, expires_at)
+     select id, $3, user_id, $4, true, now(), now(), now(), now() + interval '1 day'
      from unnest($1::uuid[], $2::text[]) as s(id, user_id)`,
     [ids, userIds, account.id, keys.signing.id],
   )
