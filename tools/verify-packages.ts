@@ -63,10 +63,11 @@ const bare = { PATH: process.env.PATH, HOME: folder, XDG_CONFIG_HOME: join(folde
 
 type Ended = { readonly status: number; readonly stdout: string; readonly stderr: string }
 
-function latchkeyOf(own: string, environment: Record<string, string> = {}) {
+function latchkeyOf(own: string, environment: Record<string, string> = {}, input = '') {
   return async (...args: readonly string[]): Promise<Ended> => {
     const program = join(own, 'node_modules', '.bin', 'latchkey')
     const ended = run(program, args, { cwd: own, env: { ...bare, ...environment } })
+    ended.child.stdin?.end(input)
     return ended.then(
       ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
       ({ code, stdout, stderr }) => ({ status: code, stdout, stderr }),
@@ -143,7 +144,7 @@ async function useCommandLine(own: string, { address, id, grant }: Served): Prom
   expect(begun.status === 8, 'login --no-wait ends with status 8', begun)
   const { user_code, resume_token } = JSON.parse(begun.stdout)
   await grant(user_code)
-  const ended = await latchkey('login', '--resume', resume_token, '--json', '--no-wait')
+  const ended = await latchkeyOf(own, {}, resume_token)('login', '--resume', '--json', '--no-wait')
   expect(ended.status === 0, 'login --resume collects the login', ended)
   const { logins } = JSON.parse((await latchkey('status', '--json')).stdout)
   expect(logins[0]?.account === 'acme', 'latchkey status names the account', logins)

@@ -35,22 +35,23 @@ async function startLogin(...args: string[]) {
   return resume_token as string
 }
 
-/** Runs commands one after the other on a message bus with an unlocked keyring. */
-async function runWithKeyring(...commands: readonly (readonly string[])[]): Promise<string> {
+/** Runs commands one after the other, with this on standard input, on a message bus with an unlocked keyring. */
+async function runWithKeyring(input: string, ...commands: readonly (readonly string[])[]): Promise<string> {
   const latchkey = `'${process.execPath}' '${EXECUTABLE}'`
   const script = commands.map((words) => `${latchkey} ${words.map((word) => `'${word}'`).join(' ')}`).join('\n')
   const unlocked = `echo -n secret | gnome-keyring-daemon --unlock --components=secrets >/dev/null\n${script}`
   const child = spawn('dbus-run-session', ['--', 'bash', '-c', unlocked], {
     env: { PATH: process.env.PATH, ...environment(), XDG_RUNTIME_DIR: home.folder },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   })
+  child.stdin.end(input)
   const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
   return `${stdout}${stderr}`
 }
 
 it('holds the credentials where there is one, and no file does', async () => {
   const token = await startLogin()
-  const shown = await runWithKeyring(['login', '--resume', token], ['token'], ['status'], ['token', '--json'])
+  const shown = await runWithKeyring(token, ['login', '--resume'], ['token'], ['status'], ['token', '--json'])
   expect(shown).toContain('  stored in    the system keyring\n')
   expect(shown).toMatch(/^lka_\S+$/m)
   expect(shown).not.toContain('no system keyring')
@@ -63,7 +64,7 @@ it('holds the credentials where there is one, and no file does', async () => {
     1,
     expect.stringContaining('The system keyring holds the credentials of this login and cannot be used'),
   ])
-  const ended = await runWithKeyring(['logout'], ['status'])
+  const ended = await runWithKeyring('', ['logout'], ['status'])
   expect(ended).toContain('Logged out: ')
   expect(ended).toContain('You are not logged in.')
   expect(existsSync(kept())).toBe(false)
@@ -71,12 +72,15 @@ it('holds the credentials where there is one, and no file does', async () => {
 
 it('is not used with --store file', async () => {
   const token = await startLogin('--store', 'file')
-  expect(await runWithKeyring(['login', '--resume', token])).toContain(join(kept(), 'credentials.json'))
+  expect(await runWithKeyring(token, ['login', '--resume'])).toContain(join(kept(), 'credentials.json'))
 })
 
 it('is missing: the credentials are in a file, and the command says so', async () => {
   const token = await startLogin()
-  const { status, stdout, stderr } = await runCommand(['login', '--resume', token], { environment: environment() })
+  const { status, stdout, stderr } = await runCommand(['login', '--resume'], {
+    environment: environment(),
+    input: token,
+  })
   expect([status, stdout]).toEqual([0, expect.stringContaining(join(kept(), 'credentials.json'))])
   expect(stderr).toContain('There is no system keyring here: the credentials are in a file that only you can read.')
 })

@@ -43,28 +43,23 @@ it('prints code, address and resume token, stores nothing and exits with status 
   expect(existsSync(folder())).toBe(false)
 })
 
-it('--resume collects after the decision, from an argument or from standard input', async () => {
-  for (const [profile, args, input] of [
-    ['first', (token: string) => [token], undefined],
-    ['second', () => ['-'], (token: string) => `${token}\n`],
-  ] as const) {
-    const { user_code, resume_token } = await start('--profile', profile)
-    expect(await service.grant(user_code)).toBe('granted')
-    const ended = await run(['login', '--json', '--no-wait', '--resume', ...args(resume_token)], input?.(resume_token))
-    expect([ended.status, ended.stderr]).toEqual([0, ''])
-    expect(objectIn(ended)).toMatchObject({ event: 'logged_in', profile, account: service.account.slug })
-    expect(ended.stdout).not.toMatch(/lk[a-z]_[\w-]{8}/)
-    expect((await run(['status', '--profile', profile])).status).toBe(0)
-  }
+it('--resume collects after the decision, with the token from standard input', async () => {
+  const { user_code, resume_token } = await start('--profile', 'second')
+  expect(await service.grant(user_code)).toBe('granted')
+  const ended = await run(['login', '--json', '--no-wait', '--resume'], `${resume_token}\n`)
+  expect([ended.status, ended.stderr]).toEqual([0, ''])
+  expect(objectIn(ended)).toMatchObject({ event: 'logged_in', profile: 'second', account: service.account.slug })
+  expect(ended.stdout).not.toMatch(/lk[a-z]_[\w-]{8}/)
+  expect((await run(['status', '--profile', 'second'])).status).toBe(0)
 })
 
 it('--resume waits for the decision; with --no-wait it polls once and prints a token to go on with', async () => {
   const { user_code, resume_token } = await start()
-  const pending = await run(['login', '--resume', resume_token, '--no-wait', '--json'])
+  const pending = await run(['login', '--resume', '--no-wait', '--json'], resume_token)
   expect(pending.status).toBe(8)
   expect(objectIn(pending)).toMatchObject({ event: 'pending', user_code, resume_token: expect.any(String) })
   expect(existsSync(folder())).toBe(false)
-  const waiting = run(['login', '--resume', objectIn(pending).resume_token])
+  const waiting = run(['login', '--resume'], objectIn(pending).resume_token)
   expect(await service.grant(user_code)).toBe('granted')
   const { status, stdout, stderr } = await waiting
   expect([status, stdout]).toEqual([0, expect.stringMatching(/^Logged in at /)])
@@ -74,7 +69,7 @@ it('--resume waits for the decision; with --no-wait it polls once and prints a t
 it('a loop of --resume --no-wait never polls too early', async () => {
   let { user_code, resume_token } = await start()
   for (let round = 0; round < 4; round += 1) {
-    resume_token = objectIn(await run(['login', '--resume', resume_token, '--no-wait', '--json'])).resume_token
+    resume_token = objectIn(await run(['login', '--resume', '--no-wait', '--json'], resume_token)).resume_token
   }
   const { session } = JSON.parse(Buffer.from(resume_token.replace('resume_', ''), 'base64url').toString())
   expect([session.userCode, session.slowDowns]).toEqual([user_code, 0])
@@ -83,10 +78,10 @@ it('a loop of --resume --no-wait never polls too early', async () => {
 it('a rejected and an expired code are reported as without --no-wait', async () => {
   const rejected = await start()
   await service.reject(rejected.user_code)
-  expect((await run(['login', '--resume', rejected.resume_token])).status).toBe(6)
+  expect((await run(['login', '--resume'], rejected.resume_token)).status).toBe(6)
   const expired = await start()
   await service.database.advance(601_000)
-  expect((await run(['login', '--resume', expired.resume_token])).status).toBe(7)
+  expect((await run(['login', '--resume'], expired.resume_token)).status).toBe(7)
   expect(existsSync(folder())).toBe(false)
 })
 
@@ -102,17 +97,17 @@ it('the words for people contain the command to go on with', async () => {
   expect([status, stdout]).toEqual([
     8,
     expect.stringMatching(
-      /^Your code is \d{3} \d{3} \d{3}, valid until .*\n.*\n\n {2}latchkey login --resume resume_\S+\n$/,
+      /^Your code is \d{3} \d{3} \d{3}, valid until .*\n.*\n\n {2}echo resume_\S+ \| latchkey login --resume\n$/,
     ),
   ])
 })
 
 it.each([
-  [['--resume', 'x'], 'This is not a resume token'],
-  [['--resume', 'resume_e30'], 'This is not a resume token'],
-  [['--resume', 'x', '--app', 'app_x'], "option '--resume <token>' cannot be used with option '--app <id>'"],
-  [['--resume', '-', '--secret-stdin'], 'Standard input cannot hold both'],
-])('login %j is refused', async (args, words) => {
-  const { status, stderr } = await run(['login', ...args])
+  [['--resume'], 'x', 'This is not a resume token'],
+  [['--resume'], 'resume_e30', 'This is not a resume token'],
+  [['--resume', '--app', 'app_x'], '', "option '--resume' cannot be used with option '--app <id>'"],
+  [['--resume', '--secret-stdin'], '', "option '--resume' cannot be used with option '--secret-stdin'"],
+])('login %j with %j on standard input is refused', async (args, input, words) => {
+  const { status, stderr } = await run(['login', ...args], input)
   expect([status, stderr]).toEqual([1, expect.stringContaining(words)])
 })

@@ -9,7 +9,7 @@ import { CommandRefused, INTERRUPTED, type OutputOptions, PENDING, print, UNREAC
 import { makeCurrent } from './profiles.ts'
 import { makeResumeToken } from './resume-token.ts'
 
-export type CollectOptions = OutputOptions & { qr?: boolean; wait: boolean; resume?: string }
+export type CollectOptions = OutputOptions & { qr?: boolean; wait: boolean; resume?: boolean }
 
 export type Attempt = {
   readonly options: CollectOptions
@@ -66,7 +66,7 @@ function listenForEnd(): End {
 function decisionOn(session: DeviceSession, attempt: Attempt, end: End): Promise<Credentials | null> {
   const { options, chosen } = attempt
   if (options.wait) return waitForDecision(session, options, end)
-  return options.resume === undefined ? Promise.resolve(null) : pollOnce(session, chosen, end)
+  return options.resume ? pollOnce(session, chosen, end) : Promise.resolve(null)
 }
 
 async function waitForDecision(session: DeviceSession, options: CollectOptions, end: End): Promise<Credentials> {
@@ -120,7 +120,7 @@ function tellPending({ options, chosen, kept, wanted }: Attempt, session: Device
   const words = `Your code is ${session.displayCode}, valid until ${until}. Open ${session.verificationUrl}, sign in, enter the code and decide.
 Then collect the login. The token is a secret until the code expires:
 
-  latchkey login --resume ${token}`
+  echo ${token} | latchkey login --resume`
   print(options, value, words)
   process.exitCode = PENDING
 }

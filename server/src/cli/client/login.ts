@@ -32,12 +32,12 @@ export function defineLogin(command: Command): void {
     .option('--no-wait', 'print the code and a resume token, and exit with status 8 while the user has not decided')
     .addOption(
       new Option(
-        '--resume <token>',
-        'collect the outcome of a code from --no-wait; "-" reads the token from standard input',
-      ).conflicts(['server', 'app', 'profile', 'store', 'scope', 'key']),
+        '--resume',
+        'collect the outcome of a code from --no-wait; reads the resume token from standard input',
+      ).conflicts(['server', 'app', 'secretStdin', 'profile', 'store', 'scope', 'key']),
     )
     .option('--json', 'print JSON, one object per line: first the code, then the outcome')
-    .action((options: LoginOptions) => (options.resume === undefined ? login(options) : resume(options)))
+    .action((options: LoginOptions) => (options.resume ? resume(options) : login(options)))
 }
 
 async function login(options: LoginOptions): Promise<void> {
@@ -55,17 +55,11 @@ async function login(options: LoginOptions): Promise<void> {
 }
 
 async function resume(options: LoginOptions): Promise<void> {
-  const { profile, server, application, wanted, session } = readResumeToken(await readToken(options))
+  const { profile, server, application, wanted, session } = readResumeToken((await text(process.stdin)).trim())
   const chosen = { server, application, secret: await readSecret(options) }
   await refuseIfStillIn(await openKeptLogin(profile), chosen.secret)
   const kept = await openKeptLogin(profile, await choosePlace(wanted, profile))
   await collectLogin({ options, chosen, kept, wanted }, async (client) => client.device.resume(session))
-}
-
-async function readToken({ resume: given = '', secretStdin }: LoginOptions): Promise<string> {
-  if (given !== '-') return given
-  if (secretStdin) throw new CommandRefused('Standard input cannot hold both the secret and the resume token.')
-  return (await text(process.stdin)).trim()
 }
 
 /**

@@ -215,7 +215,7 @@ function Menu({ words, label, places, path, parent }: MenuProps) {
     <nav aria-label={words.t(label)}>
       <details>
         <summary>
-          <span class="soft">{words.t(label)}</span> {current && <b>{words.t(current.key)}</b>}
+          <span class="soft">{words.t(label)}</span> {current && <strong>{words.t(current.key)}</strong>}
         </summary>
         <ul>
           {places.map((place) => (
