@@ -18,7 +18,9 @@ import { removeFolder } from './remove-folder.ts'
 import { GALLERY, SCREENSHOTS, shownScreenshots } from './shown-screenshots.ts'
 import { takeTelevision } from './television-pictures.ts'
 
-const WIDTHS = { wide: 1280, narrow: 360 } as const
+const WIDTHS = { wide: 1280, narrow: 390 } as const
+/** Of a phone. */
+const HEIGHT = 844
 /** Size of the dialog window. */
 const POPUP = { width: 480, height: 640 }
 const COLOURS = ['light', 'dark'] as const
@@ -161,15 +163,16 @@ async function takeAll(page: Page, name: string, popup = false): Promise<void> {
   }
 }
 
-/** Captures the full page, or the visible part of a dialog window. */
+/** Captures the full page, or the visible part where buttons stay at the end of the window. */
 async function take(
   page: Page,
   name: string,
   colorScheme: (typeof COLOURS)[number],
   size: keyof typeof WIDTHS | 'popup',
 ): Promise<void> {
-  await page.setViewportSize(size === 'popup' ? POPUP : { width: WIDTHS[size], height: 640 })
+  await page.setViewportSize(size === 'popup' ? POPUP : { width: WIDTHS[size], height: HEIGHT })
   await page.emulateMedia({ colorScheme })
-  const picture = palettePng(await page.screenshot({ fullPage: size !== 'popup', animations: 'disabled' }))
+  const fullPage = (await page.locator('.sticky').count()) === 0
+  const picture = palettePng(await page.screenshot({ fullPage, animations: 'disabled' }))
   writeFileSync(join(GALLERY, `${name}-${colorScheme}-${size}.png`), picture)
 }

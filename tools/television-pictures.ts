@@ -7,7 +7,7 @@ import type { Page } from 'playwright-core'
 import { pressOk, SOFA, startTelevision, takeCodeToAccount } from '../examples/test/rig/television.ts'
 import type { Chromium } from '../server/test/rig/browser/chromium.ts'
 import { decide } from '../server/test/rig/browser/clicks.ts'
-import { HAMBURG, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
+import { startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { palettePng } from './palette-png.ts'
 import { GALLERY } from './shown-screenshots.ts'
 
@@ -19,7 +19,7 @@ export async function takeTelevision(chromium: Chromium): Promise<void> {
   const television = await startTelevision(northwind)
   try {
     const screen = await chromium.open({ ...SOFA, baseURL: television.address })
-    const phone = await chromium.open({ ...PHONE, extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
+    const phone = await chromium.open(PHONE)
     await screen.goto('/')
     await pressOk(screen, 'code')
     await take(screen, 'waiting')
@@ -35,6 +35,6 @@ export async function takeTelevision(chromium: Chromium): Promise<void> {
 }
 
 async function take(page: Page, name: string): Promise<void> {
-  const picture = palettePng(await page.screenshot({ animations: 'disabled', fullPage: true }))
+  const picture = palettePng(await page.screenshot({ animations: 'disabled' }))
   writeFileSync(join(GALLERY, `television-${name}.png`), picture)
 }

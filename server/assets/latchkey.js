@@ -165,7 +165,7 @@ class LocalTime extends HTMLElement {
 /**
  * Answers that cannot be pressed by a pointer before one can have read the question: whoever opened this window could have
  * put it under a click that was meant for something else. The keyboard is not concerned. Nor can access be allowed, in any
- * way, before every warning was on the screen: the press shows the next one instead.
+ * way, before every warning and every field was on the screen: the press shows the next one instead.
  */
 class SteadyAnswers extends HTMLElement {
   #timer = 0
@@ -208,7 +208,8 @@ class SteadyAnswers extends HTMLElement {
     if (!(first instanceof HTMLElement)) return
     event.preventDefault()
     first.tabIndex = -1
-    first.focus({ preventScroll: true })
+    const field = first.querySelector('input') ?? first
+    field.focus({ preventScroll: true })
     first.scrollIntoView({ block: 'center' })
   }
 

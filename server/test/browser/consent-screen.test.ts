@@ -6,7 +6,7 @@ import { overhang } from '../rig/browser/chromium.ts'
 import { chooseLanguage, enterCode, press, signIn } from '../rig/browser/clicks.ts'
 import { everyAnswer } from '../rig/pages/every-answer.ts'
 import { openViewers, type Viewers } from '../rig/pages/every-page.ts'
-import { HAMBURG } from '../rig/scenes/northwind.ts'
+import { HAMBURG, LISBON } from '../rig/scenes/northwind.ts'
 
 const browsing = useBrowsing()
 
@@ -17,14 +17,16 @@ const LOW = { width: 390, height: 500 }
 const ALLOW = 'button[name=decision][value=allow]'
 const CANCEL = 'button[name=decision][value=cancel]'
 
-async function openConsent(options: { javaScriptEnabled?: boolean; language?: string } = {}): Promise<Page> {
+async function openConsent(
+  options: { from?: string; javaScriptEnabled?: boolean; language?: string } = {},
+): Promise<Page> {
   const { northwind } = browsing
-  const { javaScriptEnabled = true, language } = options
+  const { from = HAMBURG, javaScriptEnabled = true, language } = options
   const page = await browsing.openAlone({ javaScriptEnabled, extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
   await page.setViewportSize(PHONE)
   await signIn(page, northwind.ben)
   if (language) await chooseLanguage(page, language)
-  const { user_code } = await northwind.ask(northwind.applications.till)
+  const { user_code } = await northwind.ask(northwind.applications.till, { from })
   await enterCode(page, user_code)
   return page
 }
@@ -106,6 +108,18 @@ describe('what has to be seen', () => {
     await page.locator(ALLOW).evaluate((button: HTMLElement) => button.focus({ preventScroll: true }))
     await page.keyboard.press('Enter')
     expect(await page.locator('.must-see:focus').count()).toBe(1)
+  })
+
+  test('includes the field for the last digits, which takes the focus', async () => {
+    const page = await openConsent({ from: LISBON })
+    await page.setViewportSize(LOW)
+    await page.reload()
+    for (let press = 0; press < 5 && (await page.locator('#last_group:focus').count()) === 0; press += 1) {
+      await page.locator(ALLOW).evaluate((button: HTMLElement) => button.focus({ preventScroll: true }))
+      await page.keyboard.press('Enter')
+    }
+    expect(await page.locator('#last_group:focus').count()).toBe(1)
+    expect(await outOfSight(page, ['#last_group'])).toEqual([])
   })
 
   test('stands before the answers where there is no script', async () => {

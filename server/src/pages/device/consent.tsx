@@ -41,16 +41,18 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
         <Permissions frame={frame} model={model} />
         <Outlook words={words} model={model} />
         {isOffered(model) && model.retype && (
-          <Field
-            id="last_group"
-            form={ANSWER}
-            label={words.t('consent.retype')}
-            hint={words.t('consent.retype_hint', { application })}
-            problem={problem === 'retype' ? wrong : null}
-            inputmode="numeric"
-            autocomplete="off"
-            code
-          />
+          <div class="must-see">
+            <Field
+              id="last_group"
+              form={ANSWER}
+              label={words.t('consent.retype')}
+              hint={words.t('consent.retype_hint', { application })}
+              problem={problem === 'retype' ? wrong : null}
+              inputmode="numeric"
+              autocomplete="off"
+              code
+            />
+          </div>
         )}
         <Decision frame={frame} model={model} />
       </article>
