@@ -16,7 +16,7 @@ try {
   await program.parseAsync(process.argv)
 } catch (error) {
   const { explainError, statusOf } = await import('./cli/client/explain-error.ts')
-  const { SERVICE_ERRORS } = await import('./cli/service-errors.ts')
+  const { SYSTEM_ERROR_MESSAGES } = await import('./cli/system-error-messages.ts')
   process.exitCode = statusOf(error)
-  process.stderr.write(`${explainError(error, SERVICE_ERRORS)}\n`)
+  process.stderr.write(`${explainError(error, SYSTEM_ERROR_MESSAGES)}\n`)
 }

@@ -8,7 +8,7 @@ import { chooseLanguage, wordsFor } from '../pages/ui/words.ts'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
 import { accountOrigin } from './accounts/address.ts'
 import type { Context } from './context.ts'
-import { serviceOf } from './service-identity.ts'
+import { serviceOf } from './service-branding.ts'
 import { linkAddress } from './sign-in/links.ts'
 
 /** Per run; the next run is a second later. */

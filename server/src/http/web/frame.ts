@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
-import { serviceOf } from '../../flows/service-identity.ts'
+import { serviceOf } from '../../flows/service-branding.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'

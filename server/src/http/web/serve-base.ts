@@ -7,7 +7,7 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Context } from '../../flows/context.ts'
-import { serviceOf } from '../../flows/service-identity.ts'
+import { serviceOf } from '../../flows/service-branding.ts'
 import type { Frame, Service } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'

@@ -1,5 +1,5 @@
 /** Error codes of the operating system and of PostgreSQL that commands for operators meet, as sentences. */
-export const SERVICE_ERRORS: Readonly<Record<string, string>> = {
+export const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is in use. Choose another one with PORT, or stop the process that listens on it.',
   EACCES: 'This user may not listen on the port. Choose one above 1023 with PORT.',
   '3D000': 'The database in DATABASE_URL does not exist. Create it, then run "latchkey migrate".',
