@@ -1,11 +1,12 @@
 /** The limiter of networks and applications: in process, on Redis, on a cluster, and while Redis is down. */
-import { randomInt, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { createCodeBudget } from '../../src/gate/code-budget.ts'
 import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { freshNetwork } from '../rig/network/fresh-network.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 
 /** Code requests, in bursts of a hundred. */
@@ -18,7 +19,7 @@ const links: { name: string; open: () => RedisLink | null }[] = [
 ]
 
 /** A network used by no other test: counts outlive a test by a minute. */
-const somewhere = () => `10.${randomInt(256)}.${randomInt(256)}.0/24`
+const somewhere = () => `${freshNetwork()}.0/24`
 
 async function passes(ask: () => Promise<{ passed: boolean }>, times: number): Promise<number> {
   let passed = 0

@@ -6,6 +6,7 @@ import { STRANGER_WINDOW_MS } from '../../src/core/sign-in/stranger.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { createSignInFailures, type SignInFailures } from '../../src/gate/sign-in-failures.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { freshNetwork } from '../rig/network/fresh-network.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 
 const LIMITS = { addressesPerNetwork: 3, service: 1_000 }
@@ -16,7 +17,7 @@ const links: { name: string; open: () => RedisLink | null }[] = [
   { name: 'on a Redis cluster', open: () => openRedis(engineUrl('REDIS_CLUSTER_URL'), () => {}) },
 ]
 
-const network = () => `10.${randomBytes(2).join('.')}.0/24`
+const network = () => `${freshNetwork()}.0/24`
 const source = () => ({ network: network(), accountId: randomUUID() })
 const email = () => randomBytes(32)
 

@@ -1,9 +1,9 @@
 /** UC-02: many users guess codes at once, from one network, in one account, and from many networks. */
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enterCode } from '../../../src/flows/device/enter-code.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
+import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../../rig/scenes/guesses.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser, signInAs } from '../../rig/signed-in.ts'
@@ -76,7 +76,7 @@ describe('a crowd of guessers', () => {
         for (let person = 0; person < 8; person += 1) {
           const user = await makeUser(context.db, slug)
           const visitor = { ...user, administrator: true, language: null, chosenLanguage: null, ...NO_SESSION }
-          const address = `198.${randomBytes(2).join('.')}.7`
+          const address = `${freshNetwork()}.7`
           for (let guess = 0; guess < 5; guess += 1) {
             const { outcome } = await enterCode(context, account, visitor, madeUp(usual - 1), address)
             guesses += 1

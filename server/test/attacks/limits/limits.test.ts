@@ -7,6 +7,7 @@ import { Device, post } from '../../rig/device.ts'
 import { dialects, speak } from '../../rig/dialects.ts'
 import { dialogAddress, makeDialogApplication, makePkce } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../../rig/make.ts'
+import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { figure, sized } from '../../rig/size.ts'
 import { textOf, Web } from '../../rig/web.ts'
@@ -16,7 +17,7 @@ const PER_NETWORK = 5
 const LIMITS = { CODE_REQUESTS_PER_NETWORK: String(PER_NETWORK), DIALOGS_PER_NETWORK: String(PER_NETWORK) }
 
 /** A network used by no other test. */
-const somewhere = () => `203.${randomInt(256)}.${randomInt(256)}.${1 + randomInt(254)}`
+const somewhere = () => `${freshNetwork()}.7`
 
 let service: TestService
 beforeAll(async () => {
@@ -108,10 +109,10 @@ describe('RL-09: many addresses of one network', () => {
   })
 
   it('RL-09: the addresses of one /24 are one bucket, and the next /24 is another', async () => {
-    const [a, b] = [randomInt(256), randomInt(255)]
-    const counted = await statuses(50, (time) => ({ 'x-forwarded-for': `198.${a}.${b}.${time + 1}` }))
+    const [one, next] = [freshNetwork(), freshNetwork()]
+    const counted = await statuses(50, (time) => ({ 'x-forwarded-for': `${one}.${time + 1}` }))
     expect(counted).toEqual({ 200: PER_NETWORK, 429: 50 - PER_NETWORK })
-    expect((await ask({ 'x-forwarded-for': `198.${a}.${b + 1}.1` })).status).toBe(200)
+    expect((await ask({ 'x-forwarded-for': `${next}.1` })).status).toBe(200)
   })
 })
 

@@ -9,6 +9,7 @@ import { digestAddress, signLink } from '../../../src/secrets/web-texts.ts'
 import { post } from '../../rig/device.ts'
 import { statementsOf } from '../../rig/engines/statements.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
+import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { type Page, textOf, type Web } from '../../rig/web.ts'
@@ -31,7 +32,7 @@ afterAll(async () => {
 })
 
 /** A browser without a sign-in, in a network of its own. */
-const stranger = (network = randomBytes(2).join('.'), at = service) => at.web({ 'x-forwarded-for': `203.${network}.7` })
+const stranger = (network = freshNetwork(), at = service) => at.web({ 'x-forwarded-for': `${network}.7` })
 const somebody = () => makeUser(service.context.db, service.account.slug, { password: PASSWORD })
 
 async function tryPassword(web: Web, email: string, password: string): Promise<Page> {
@@ -86,11 +87,11 @@ describe('guessing passwords', () => {
 
   it('WB-07: a hundred failures of a network leave one attempt per address that failed, and all to the others', async () => {
     const [late, honest] = [await somebody(), await somebody()]
-    const network = randomBytes(2).join('.')
+    const network = freshNetwork()
     await service.database.query(
       `insert into sign_in_failures (at, account_id, email, network)
        select now(), $1, sha256(n::text::bytea), $2 from generate_series(1, 100) n`,
-      [service.account.id, `203.${network}.0/24`],
+      [service.account.id, `${network}.0/24`],
     )
     await failTimes(stranger(network), late.email, 1)
     expect((await tryPassword(stranger(network), late.email, PASSWORD)).status).toBe(429)

@@ -6,6 +6,7 @@ import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
 import { createSoftPasskey, type SoftPasskey } from '../../rig/factors/soft-passkey.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../../rig/web.ts'
@@ -29,7 +30,7 @@ afterAll(async () => {
   await mailbox.stop()
 })
 
-const somewhere = () => `203.${randomBytes(2).join('.')}.7`
+const somewhere = () => `${freshNetwork()}.7`
 const somebody = (at = service, slug = at.account.slug) => makeUser(at.context.db, slug, { password: PASSWORD })
 const from = (address = somewhere(), at = service, slug?: string) => at.web({ 'x-forwarded-for': address }, slug)
 const signIn = (web: Web, email: string, password: string) =>

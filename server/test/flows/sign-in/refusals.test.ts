@@ -1,9 +1,9 @@
 /** What is refused is recorded: failed sign-ins, lock-outs, sign-outs, step-ups and refused pages. */
-import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { recordRefusals } from '../../../src/flows/sign-in/refusals.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
+import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { textOf, type Web } from '../../rig/web.ts'
@@ -19,7 +19,6 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const somewhere = () => `203.${randomBytes(2).join('.')}`
 const from = (network: string, agent = 'Firefox on Linux') =>
   service.web({ 'x-forwarded-for': `${network}.7`, 'user-agent': agent })
 const somebody = (holds?: string[]) =>
@@ -45,7 +44,7 @@ const anHourLater = async () => {
 describe('failed sign-ins', () => {
   it('are one event for an address, a network and an hour, with their count, when the hour is over', async () => {
     const user = await somebody()
-    const [one, other] = [somewhere(), somewhere()]
+    const [one, other] = [freshNetwork(), freshNetwork()]
     await failTimes(one, user.email, 3)
     await failTimes(other, user.email, 2)
     await service.context.refusals.save()
@@ -64,7 +63,7 @@ describe('failed sign-ins', () => {
   })
 
   it('with an address that nobody has are recorded without a user, and without the address', async () => {
-    const network = somewhere()
+    const network = freshNetwork()
     await failTimes(network, 'nobody@acme.example', 2)
     await anHourLater()
     const rows = await service.database.query<{ user_id: string | null; text: string; detail: Event['detail'] }>(
@@ -79,7 +78,7 @@ describe('failed sign-ins', () => {
 
   it('appear in the administrator’s console', async () => {
     const user = await somebody()
-    await failTimes(somewhere(), user.email, 1)
+    await failTimes(freshNetwork(), user.email, 1)
     await anHourLater()
     const web = await signInAs(service, await somebody())
     const page = await web.get(`/account/audit?person=${encodeURIComponent(user.email)}`)
@@ -90,7 +89,7 @@ describe('failed sign-ins', () => {
 describe('a lock-out', () => {
   it('is recorded at once, and mailed to the user at most once a day', async () => {
     const user = await somebody()
-    const network = somewhere()
+    const network = freshNetwork()
     await failTimes(network, user.email, 12)
     await service.context.refusals.save()
     expect(await eventsOf(user, 'session.locked')).toMatchObject([{ detail: { network: `${network}.0/24` } }])
@@ -112,7 +111,7 @@ describe('a lock-out', () => {
 describe('sessions', () => {
   it('are recorded when they start, with network and browser, when they are confirmed and when they end', async () => {
     const user = await somebody()
-    const network = somewhere()
+    const network = freshNetwork()
     const web = from(network)
     await web.signIn(user.email, PASSWORD)
     const where = { network: `${network}.0/24`, browser: 'Firefox on Linux' }
@@ -152,7 +151,7 @@ describe('an attempt', () => {
         begin raise exception 'not now' using errcode = '53300'; end $$;
       create trigger refuse_session before insert on sessions for each row execute function refuse_session();
       create trigger refuse_release before delete on sign_in_failures for each row execute function refuse_session()`)
-    const web = from(somewhere())
+    const web = from(freshNetwork())
     expect((await signIn(web, user.email, PASSWORD)).status).toBe(503)
     const left = () => service.database.query('select from sign_in_failures where network is not null')
     const before = await left()

@@ -1,8 +1,9 @@
 /** Guessing user codes: unassigned codes, and accounts and networks without other guesses. */
-import { randomBytes, randomInt } from 'node:crypto'
+import { randomInt } from 'node:crypto'
 import { expect } from 'vitest'
 import { checkDigit } from '../../../src/core/device/user-code.ts'
 import { makeAccount } from '../make.ts'
+import { freshNetwork } from '../network/fresh-network.ts'
 import type { TestService } from '../service.ts'
 import type { Web } from '../web.ts'
 
@@ -12,7 +13,7 @@ export async function somewhere({ context }: TestService) {
 }
 
 export function someNetwork(): { 'x-forwarded-for': string } {
-  return { 'x-forwarded-for': `203.${randomBytes(2).join('.')}.7` }
+  return { 'x-forwarded-for': `${freshNetwork()}.7` }
 }
 
 /** A well-formed code that, with a probability of one in a hundred million, is assigned. */
