@@ -50,15 +50,17 @@ try {
     'own tests': await bundleTests(everywhere, { page: false }),
     'real server': await bundleTests(['runtimes/real-service.ts'], { page: false, service }),
   }
-  for (const program of programs) {
+  // At once: the tests wait more than they compute.
+  const onEach = async (program: Program) => {
     for (const [what, text] of Object.entries(bundles)) tell(`${program[0]}, ${what}`, await runOn(program, text))
   }
+  await Promise.all(programs.map(onEach))
 } finally {
   await stop()
 }
 
-async function runOn([, , file = '', ...args]: Program, text: string): Promise<Told> {
-  const bundle = join(FOLDER, 'tests.mjs')
+async function runOn([name, , file = '', ...args]: Program, text: string): Promise<Told> {
+  const bundle = join(FOLDER, `${name.replace(' ', '-')}.mjs`)
   await writeFile(bundle, `${text}\n${print}\n`)
   const { stdout } = await run(file, [...args, bundle], { timeout: 120_000, maxBuffer: 1e8 }).catch((error) => {
     process.stderr.write(`${error.stderr}\n`)
