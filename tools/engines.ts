@@ -1,5 +1,6 @@
 /**
- * A private PostgreSQL and Redis for development and tests, on free ports, under the ignored folder .engines/.
+ * A private PostgreSQL and Redis for development and tests, on free ports, under the ignored folder .engines/ or, if it is
+ * set, the folder ENGINES_FOLDER.
  *
  *   npm run engines                start them if they are not running
  *   npm run engines -- --env       the same, and print exports for `eval`
@@ -11,7 +12,7 @@ import { join } from 'node:path'
 import { createPostgres, createRedis } from './engine-processes.ts'
 import { freePort } from './free-port.ts'
 
-const FOLDER = join(import.meta.dirname, '..', '.engines')
+const FOLDER = process.env.ENGINES_FOLDER ?? join(import.meta.dirname, '..', '.engines')
 const RECORD = join(FOLDER, 'engines.json')
 
 export type Engines = { readonly databaseUrl: string; readonly redisUrl: string }
