@@ -20,6 +20,7 @@ import {
   connectDevice,
   judgeNow,
   makeStrangers,
+  misbehave,
   nextWindow,
   type Stranger,
 } from '../rig/scenes/fleet.ts'
@@ -75,30 +76,26 @@ async function decide(page: Page, { decision, reason, words }: Decided): Promise
 
 const asks = (application: MadeApplication) => browsing.northwind.service.device('oauth', application).request()
 
-/** In each of three windows, a day after the warning: thirty accounts with devices that ignore slow_down. */
+/**
+ * In each of three windows, a day after the warning: thirty accounts with devices that ignore slow_down. In the last one they
+ * are devices over HTTP, in the others rows.
+ */
 async function pollTooFast(application: MadeApplication, strangers: readonly Stranger[]): Promise<void> {
   const { service } = browsing.northwind
-  const window = async () => {
-    await nextWindow(service)
-    // A few at a time: codes that are shed mark the window as overloaded, and then it counts for nothing.
-    for (let from = 0; from < strangers.length; from += 5) {
-      const devices = strangers
-        .slice(from, from + 5)
-        .map((stranger, index) =>
-          connectDevice(service, application, stranger, { address: addressOf(from + index), polls: 25 }),
-        )
-      await Promise.all(devices)
-    }
-  }
-  const judged = async () => {
-    await nextWindow(service)
-    await judgeNow(service)
-  }
-  await window()
-  await judged()
+  await misbehave(service, application, strangers)
   await advance(service, DAY)
-  for (let each = 0; each < 3; each += 1) await window()
-  await judged()
+  await misbehave(service, application, strangers, 2)
+  // A few at a time: codes that are shed mark the window as overloaded, and then it counts for nothing.
+  for (let from = 0; from < strangers.length; from += 5) {
+    const devices = strangers
+      .slice(from, from + 5)
+      .map((stranger, index) =>
+        connectDevice(service, application, stranger, { address: addressOf(from + index), polls: 25 }),
+      )
+    await Promise.all(devices)
+  }
+  await nextWindow(service)
+  await judgeNow(service)
 }
 
 /** Reports it: "I did not start this." */

@@ -300,7 +300,7 @@ describe('what a life of renewals leaves in the database', () => {
   /** Free space in a page, a page of an index, the maps beside them. */
   const SLACK_BYTES = 128 * 1024
 
-  const REFRESHES = sized(10_000, 1_000)
+  const REFRESHES = sized(10_000, 200)
 
   it(`${figure(REFRESHES)} refreshes of one grant change its row and nothing else, and the database does not grow`, {
     timeout: 180_000,

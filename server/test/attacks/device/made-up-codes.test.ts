@@ -54,7 +54,7 @@ async function questions(): Promise<{ postgresql: number; redis: number }> {
   return { postgresql: Number(rows[0]?.count), redis: commands }
 }
 
-const BY_FLOW = sized(1_000_000, 100_000)
+const BY_FLOW = sized(1_000_000, 20_000)
 const BY_HTTP = sized(10_000, 1_000)
 const LANES = 64
 

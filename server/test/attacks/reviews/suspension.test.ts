@@ -129,7 +129,7 @@ async function inLanes<T>(count: number, work: (index: number) => Promise<T>): P
 const honestly = (by: readonly Stranger[]) => connectAll(by, 1, 203)
 
 describe('RL-01: one rogue device among many', () => {
-  const PER_SECOND = sized(100, 10)
+  const PER_SECOND = sized(100, 2)
   /** For ten minutes. */
   const POLLS = PER_SECOND * 600
 
@@ -153,7 +153,7 @@ describe('RL-01: one rogue device among many', () => {
 })
 
 describe('RL-02: a thief with the secret', () => {
-  const CODES = sized(10_000, 1_000)
+  const CODES = sized(10_000, 300)
   const NETWORKS = 5
 
   it(`hammers ${figure(CODES)} codes from five networks, and the application goes on as if he were not there`, async () => {

@@ -375,24 +375,3 @@ describe('time', () => {
     await expect(check(key, cut)).rejects.toThrow(Unavailable)
   })
 })
-
-it('caches 20,000 grants at most: the oldest are evicted', async () => {
-  const { user } = await hold()
-  const rows = await service.database.query<{ secret: string }>(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at)
-     select 'grt_' || left(md5(n::text), 20), gen_random_uuid(), $1, $2, $3, 'access_key', $4, 1, gen_random_uuid(), now()
-     from generate_series(1, 20001) n returning secret`,
-    [service.account.id, user.id, service.application.id, BOTH],
-  )
-  const [first, second, ...others] = rows.map(({ secret }) => secret)
-  const look = async (secret = '') => grantCache.find(secret, () => true)
-  for (const secret of [first, second]) await look(secret)
-  for (let from = 0; from < others.length; from += 200) {
-    const batch = others.slice(from, from + 200)
-    await Promise.all(batch.map(look)).catch(() => Promise.all(batch.map(look)))
-    if (from % 2_000 === 0) await grantCache.pull()
-  }
-  expect((await statementsOf(() => look(second))).statements, 'still among them').toHaveLength(0)
-  expect((await statementsOf(() => look(others.at(-1)))).statements).toHaveLength(0)
-  expect((await statementsOf(() => look(first))).statements, 'made room').toHaveLength(1)
-})
