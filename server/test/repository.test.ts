@@ -137,6 +137,7 @@ test('updates are checked wherever a version is pinned', () => {
   const { updates } = parse(read('.github/dependabot.yml'))
   expect(updates.map((each: Record<string, string>) => [each['package-ecosystem'], each.directory])).toEqual([
     ['npm', '/'],
+    ['npm', '/site'],
     ['github-actions', '/'],
     ['docker', '/deploy/container'],
     ['docker-compose', '/deploy'],
