@@ -34,7 +34,9 @@ function linkTo(found: Page, anchor: string | undefined, page: Page, href: strin
   if (anchor !== undefined && !anchorsOf(found.markdown).includes(anchor))
     throw new Error(`${page.source} links to ${href}, which has no such heading`)
   const path = found.source === page.source ? '' : relative(page, found.slug === '' ? '' : `${found.slug}/`)
-  return anchor === undefined ? path : `${path}#${anchor}`
+  // The title is not part of the text: its anchor is the page itself.
+  const isTitle = anchor === anchorsOf(found.markdown)[0]
+  return anchor === undefined || isTitle ? path || './' : `${path}#${anchor}`
 }
 
 /** From the folder of one page to a path of the site: every page but the first is a folder. */

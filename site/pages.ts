@@ -21,7 +21,7 @@ export type Page = {
 export type Chapter = { readonly title: string; readonly pages: readonly Page[] }
 
 const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
-  'Get started': ['docs/index.md', 'docs/first-hour.md', 'docs/install.md'],
+  'Get started': ['docs/index.md', 'docs/first-hour.md', 'docs/install.md', 'docs/comparison.md'],
   Guides: [
     'docs/guides/television.md',
     'docs/guides/kiosk.md',
@@ -29,9 +29,17 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/web.md',
     'docs/guides/many-users.md',
     'docs/guides/api.md',
+    'docs/guides/existing-service.md',
   ],
   Reference: [
     'docs/interface.md',
+    'docs/interface/device-flow.md',
+    'docs/interface/dialog.md',
+    'docs/interface/credentials.md',
+    'docs/interface/standard-dialect.md',
+    'docs/interface/webhooks.md',
+    'docs/interface/limits.md',
+    'docs/interface/account-pages.md',
     'docs/formats.md',
     'docs/errors.md',
     'sdk/README.md',
@@ -40,7 +48,18 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/glossary.md',
     'docs/conformance.md',
   ],
-  Operations: ['docs/operations.md', 'docs/scale.md', 'docs/versions.md', 'CHANGELOG.md'],
+  Operations: [
+    'docs/operations.md',
+    'docs/operations/upgrade.md',
+    'docs/operations/backup.md',
+    'docs/operations/keys.md',
+    'docs/operations/monitoring.md',
+    'docs/operations/audit-log.md',
+    'docs/operations/operator-console.md',
+    'docs/scale.md',
+    'docs/versions.md',
+    'CHANGELOG.md',
+  ],
   Security: [
     'docs/security.md',
     'SECURITY.md',

@@ -147,3 +147,32 @@ test('README.md has at most 150 lines', () => {
       .split('\n').length,
   ).toBeLessThanOrEqual(150)
 })
+
+describe('a comment or a message that cites a document', () => {
+  const folders = ['server/src', 'server/test', 'server/migrations', 'sdk/src', 'sdk/test', 'deploy', 'tools', 'bench']
+  const files = folders.flatMap((folder) =>
+    readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true })
+      .filter((entry) => entry.isFile() && !/node_modules|dist/.test(entry.parentPath) && !/\.png$/.test(entry.name))
+      .map((entry) => join(entry.parentPath, entry.name)),
+  )
+  const cited = files.flatMap((file) => {
+    const text = readFileSync(file, 'utf8').replace(/\n\s*(\*|\/\/|#|--) ?/g, ' ')
+    return Array.from(text.matchAll(/docs\/([\w/-]+\.md),\s+"([^"]+)"/g), ([, path = '', heading = '']) => ({
+      file: file.slice(ROOT.length + 1),
+      path,
+      heading: heading.replace(/,$/, ''),
+    }))
+  })
+
+  test('names a heading of it, or one that its table lists', () => {
+    expect(cited.length).toBeGreaterThan(100)
+    const isListed = ({ path, heading }: { path: string; heading: string }) => {
+      const text = read(path)
+      return (
+        text.split('\n').some((line) => /^#+ /.test(line) && line.replace(/^#+ |`/g, '') === heading) ||
+        text.includes(`[${heading}](`)
+      )
+    }
+    expect(cited.filter((each) => !isListed(each))).toEqual([])
+  })
+})

@@ -1,4 +1,4 @@
-/** docs/operations.md, "When an engine is away": after PostgreSQL lost commits, running processes know what it knows. */
+/** docs/operations.md, "When PostgreSQL or Redis is unavailable": after PostgreSQL lost commits, running processes know what it knows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'

@@ -265,17 +265,17 @@ describe('the names', () => {
       expect(named(source).size).toBeGreaterThan(10)
       expect([...named(source)].filter((name) => !there.has(name))).toEqual([])
     }
-    const [, metrics = ''] = /^## Metrics\n(.*?)^## /ms.exec(read('docs/operations.md')) ?? []
+    const [, metrics = ''] = /^## Metrics\n(.*?)^## /ms.exec(read('docs/operations/monitoring.md')) ?? []
     const documented = new Set(Array.from(metrics.matchAll(/^\| `([a-z_]+)/gm), ([, name = '']) => name))
     expect([...documented].sort()).toEqual(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name).sort())
   })
 
   it('of alerts have a paragraph each in the operations guide', () => {
-    const operations = read('docs/operations.md')
+    const operations = `${read('docs/operations/monitoring.md')}\n#`
     const described = Array.from(operations.matchAll(/^#### (Latchkey\w+)$/gm), ([, name]) => name)
     expect(described).toEqual(rules().map(({ alert }) => alert))
     for (const { alert, annotations, labels } of rules()) {
-      expect(annotations.runbook).toBe(`docs/operations.md#${alert.toLowerCase()}`)
+      expect(annotations.runbook).toBe(`docs/operations/monitoring.md#${alert.toLowerCase()}`)
       expect(['page', 'ticket']).toContain(labels.severity)
       const [, paragraph = ''] = new RegExp(`^#### ${alert}\\n(.*?)^#`, 'ms').exec(operations) ?? []
       for (const part of ['**Means:**', '**Look at:**', '**Do:**'])

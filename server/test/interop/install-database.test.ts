@@ -56,7 +56,7 @@ it('the owner, who may not create roles, prepares the role of the service', asyn
 })
 
 it('psql stops at the first error of the script', () => {
-  const commands = [page, readFileSync(join(ROOT, 'docs/operations.md'), 'utf8')].flatMap(
+  const commands = [page, readFileSync(join(ROOT, 'docs/operations/audit-log.md'), 'utf8')].flatMap(
     (text) => text.match(/^psql .*service-role\.sql.*$/gm) ?? [],
   )
   expect(commands).toHaveLength(2)

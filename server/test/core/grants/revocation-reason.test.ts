@@ -8,17 +8,17 @@ const read = (path: string) => readFileSync(new URL(`../../../../${path}`, impor
 
 const documented = (opening: string) => {
   const paragraph =
-    read('docs/interface.md')
+    read('docs/interface/webhooks.md')
       .split('\n\n')
       .find((each) => each.startsWith(opening)) ?? ''
   const list = paragraph.slice(opening.length).split(/\. (?=[A-Z`])/)[0] ?? ''
   return Array.from(list.matchAll(/`(\w+)`/g), ([, name = '']) => name).sort()
 }
 
-test('a grant is revoked for the reasons that docs/interface.md lists', () => {
+test('a grant is revoked for the reasons that docs/interface/webhooks.md lists', () => {
   expect(documented('`reason` of `grant.revoked`:')).toEqual([...revocationReasons].sort())
 })
 
-test('an application is warned, suspended and restored for the reasons that docs/interface.md lists', () => {
+test('an application is warned, suspended and restored for the reasons that docs/interface/webhooks.md lists', () => {
   expect(documented('`reason` of the three events about the application:')).toEqual([...suspensionReasons].sort())
 })
