@@ -94,12 +94,14 @@ test('it is aborted when the signal says so, before and during the request', asy
   expect(await failure(during)).toMatchObject({ name: 'TimeoutError' })
 })
 
+const inNinetySeconds = () => new Date(Date.now() + 90_000).toUTCString()
+
 test.each([
-  ['7', 7],
-  [new Date(Date.now() + 90_000).toUTCString(), 90],
-  ['soon', undefined],
-])('Retry-After: %s is read', async (header, seconds) => {
-  const error = (await answered((response) => response.writeHead(503, { 'retry-after': header }).end())) as {
+  ['seconds', () => '7', 7],
+  ['a date', inNinetySeconds, 90],
+  ['anything else', () => 'soon', undefined],
+])('Retry-After with %s is read', async (_, header, seconds) => {
+  const error = (await answered((response) => response.writeHead(503, { 'retry-after': header() }).end())) as {
     retryAfter?: number
   }
   if (seconds === undefined) return expect(error.retryAfter).toBeUndefined()
