@@ -40,7 +40,7 @@ test('the user enters the television’s code, grants it, and the television is 
 
   const page = await browsing.openAlone()
   await takeCodeToAccount(page, screen, northwind.slug, northwind.dana)
-  await heading(page, 'Acme Television wants to use your account at Northwind Traders').waitFor()
+  await heading(page, 'Acme Television wants access to Northwind Traders').waitFor()
   expect(await page.locator('main').textContent()).toContain('Acme Television (living room)')
   await decide(page, 'allow')
 

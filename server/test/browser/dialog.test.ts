@@ -54,7 +54,7 @@ describe('in a window that a click opened', () => {
     await heading(popup).getByText('Parcel Desk wants to connect to your account').waitFor()
     await chooseAccount(popup)
     await signInThere(popup, browsing.northwind.ann)
-    await heading(popup).getByText('Parcel Desk wants to use your account at Northwind Traders').waitFor()
+    await heading(popup).getByText('Parcel Desk wants access to Northwind Traders').waitFor()
     await answerAndClose(popup, 'allow')
     await says(page, GRANTED)
     expect(await page.evaluate('noticed')).toEqual(['answered'])
@@ -83,7 +83,7 @@ describe('in a window that a click opened', () => {
     await answerAndClose(first.popup, 'cancel')
     const { page, popup } = await openPopup(first.page, dialogs.onServer)
     await press(popup, 'button[name=account][value=northwind]')
-    await heading(popup).getByText('Parcel Office wants to use your account').waitFor()
+    await heading(popup).getByText('Parcel Office wants access to').waitFor()
     await answerAndClose(popup, 'allow')
     await says(page, GRANTED.replaceAll(',', ' '))
   })
@@ -152,7 +152,7 @@ describe('in a window that a click opened', () => {
     await popup.locator('#code:focus').waitFor()
     await keyboard.type((await secondFactorOf(browsing.northwind.ann.email)) ?? '')
     await keyboard.press('Enter')
-    await heading(popup).getByText('Parcel Desk wants to use').waitFor()
+    await heading(popup).getByText('Parcel Desk wants access to').waitFor()
     await tabTo(popup, t('consent.cancel'))
     expect(await tabTo(popup, t('consent.allow'))).toBe(1)
     await Promise.all([popup.waitForEvent('close'), keyboard.press('Enter')])
@@ -228,7 +228,7 @@ describe('DG-15: the application keeps hold of the window', () => {
       'the question': async () => {
         await popup.fill('#code', await authenticator.code())
         await submit(popup, '/sign-in/code')
-        await heading(popup).getByText('Parcel Desk wants to use').waitFor()
+        await heading(popup).getByText('Parcel Desk wants access to').waitFor()
       },
       'its language as well': () => chooseLanguage(popup, 'en'),
       '"Not you?"': () => submit(popup, '/dialog/switch'),

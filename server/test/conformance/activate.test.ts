@@ -61,7 +61,7 @@ it('remembers the account for the next time, the latest first, five at most', as
   const slugs: string[] = []
   for (let made = 0; made < 6; made += 1) slugs.unshift((await makeAccount(service.context.db)).slug)
   for (const slug of slugs.toReversed()) {
-    await window.go(activate())
+    await window.go(`${activate()}?another`)
     await window.submit(window.base, '/activate', { typed: slug })
   }
   const { page } = await window.go(activate())
@@ -69,6 +69,17 @@ it('remembers the account for the next time, the latest first, five at most', as
   expect(offered).toEqual(slugs.slice(0, 5))
   const chosen = await window.base.send('POST', '/activate', { account: slugs[4] ?? '' })
   expect(chosen.location).toBe(`http://${slugs[4]}.${window.base.host}/connect/code`)
+})
+
+it('leads a browser that has used one account straight to its page for codes, and asks where it wants another', async () => {
+  const window = new DialogWindow(service)
+  const { slug } = await makeAccount(service.context.db)
+  await window.base.send('POST', '/activate', { typed: slug })
+  const { status, location } = await window.base.send('GET', '/activate?user_code=123456789')
+  expect([status, location]).toEqual([303, `http://${slug}.${window.base.host}/connect/code`])
+  expect((await window.base.send('GET', '/activate?another')).text).toContain(`name="account" value="${slug}"`)
+  await service.database.query('update accounts set slug = $2 where slug = $1', [slug, `was-${slug}`])
+  expect((await window.base.send('GET', '/activate')).text).toContain('name="typed"')
 })
 
 it('takes the name alone or the whole address, and asks again for what is no account', async () => {

@@ -8,6 +8,7 @@ import { personPage } from '../../src/pages/accounts/person.tsx'
 import { policyPage } from '../../src/pages/accounts/policy.tsx'
 import { rolePage } from '../../src/pages/accounts/role.tsx'
 import { rolesPage } from '../../src/pages/accounts/roles.tsx'
+import { codeWithPasskeyPage } from '../../src/pages/device/code-with-passkey.tsx'
 import { consentPage } from '../../src/pages/device/consent.tsx'
 import { decidedPage } from '../../src/pages/device/decided.tsx'
 import { enterCodePage } from '../../src/pages/device/enter-code.tsx'
@@ -144,6 +145,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
 export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<Record<string, string>> {
   const email = 'maria@northwind.example'
   const next = '/'
+  const otherAccount = 'https://service.example/activate?another'
   const minutes = 3
   const grant = makeGrant(application)
   const role = { id: 'role', name: application, checked: true, titles: ['See your calendars'], everything: false }
@@ -172,9 +174,22 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     removedByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: true }),
     confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: 'recovery', passkey: '{}' }),
     home: homePage(frame, { connected: 2, notice: 'welcome' }),
-    enterCode: enterCodePage(frame, { typed: '43', problem: { kind: 'length', digits: 2 }, off: false, only: ['TV'] }),
-    enterCodeTaken: enterCodePage(frame, { typed: '43', problem: { kind: 'taken' }, off: false, only: null }),
-    enterCodeOff: enterCodePage(frame, { typed: '', problem: null, off: true, only: null }),
+    enterCode: enterCodePage(frame, {
+      typed: '43',
+      problem: { kind: 'length', digits: 2 },
+      off: false,
+      only: ['TV'],
+      otherAccount,
+    }),
+    codeWithPasskey: codeWithPasskeyPage(frame, { typed: '43', problem: 'passkey', passkey: '{}' }),
+    enterCodeTaken: enterCodePage(frame, {
+      typed: '43',
+      problem: { kind: 'taken' },
+      off: false,
+      only: null,
+      otherAccount,
+    }),
+    enterCodeOff: enterCodePage(frame, { typed: '', problem: null, off: true, only: null, otherAccount }),
     consent: consentPage(
       frame,
       makeConsent({ application, retype: true, crowded: true, shared: true, problem: 'retype' }),

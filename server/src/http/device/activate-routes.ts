@@ -2,20 +2,25 @@
  * /activate, the one address that a device can show without knowing the account. docs/interface.md, "The standard
  * dialect".
  */
-
+import type { ChosenAccount } from '../../flows/dialog/choose-account.ts'
 import { seeOther } from '../dialog/authorize-routes.ts'
-import { askForAccount, goToAccount } from '../dialog/choose-account.ts'
+import { askForAccount, goToAccount, onlyRememberedAccount } from '../dialog/choose-account.ts'
 import type { BasePage } from '../route.ts'
 import { optional, text } from '../schema.ts'
 import type { BaseHandler } from '../web/answer.ts'
 
 const PURPOSE = { kind: 'activate' } as const
 
-const show: BaseHandler = async (context, request) => askForAccount(context, request, PURPOSE)
+/** Asks for the account, unless this browser has used exactly one and does not ask for another. */
+const show: BaseHandler = async (context, request) => {
+  const account = request.fields.has('another') ? null : await onlyRememberedAccount(context, request)
+  return account ? { seeOther: codeEntryAt(account) } : askForAccount(context, request, PURPOSE)
+}
+
+const codeEntryAt = ({ origin }: ChosenAccount) => `${origin}/connect/code`
 
 /** Redirects to the page where codes are typed, with no code filled in. */
-const choose: BaseHandler = (context, request) =>
-  goToAccount(context, request, PURPOSE, ({ origin }) => `${origin}/connect/code`)
+const choose: BaseHandler = (context, request) => goToAccount(context, request, PURPOSE, codeEntryAt)
 
 export const showActivation = {
   method: 'GET',
@@ -27,9 +32,13 @@ export const showActivation = {
     tag: 'Standard dialect',
     summary: 'The page to send people to who hold a code',
     description:
-      'The `verification_uri` of the device flow: a page for a person. It asks for the account and leads to where codes are entered there. No code is ever filled in: people type what they see on their own device.',
+      'The `verification_uri` of the device flow: a page for a person. It asks for the account and leads to where codes are entered there; a browser that has used exactly one account is led there at once. No code is ever filled in: people type what they see on their own device.',
     security: ['none'],
-    answers: { 200: { description: 'The page.', page: true } },
+    query: { another: optional(text('Present: ask for the account, even if this browser has used exactly one.')) },
+    answers: {
+      200: { description: 'The page.', page: true },
+      303: { description: 'On to the address of the account that this browser has used.', headers: seeOther },
+    },
     refusals: [],
   },
 } as const satisfies BasePage

@@ -139,5 +139,7 @@ async function entryPage(
 ): Promise<string> {
   const { off, only } = await readEntryRules(context, account)
   // Only a code typed into this form is shown again; a code in the URL fills in nothing.
-  return enterCodePage(frame, { typed: problem ? (fields.get('code') ?? '').slice(0, 60) : '', problem, off, only })
+  const typed = problem ? (fields.get('code') ?? '').slice(0, 60) : ''
+  const otherAccount = `${context.config.publicUrl}/activate?another`
+  return enterCodePage(frame, { typed, problem, off, only, otherAccount })
 }

@@ -19,6 +19,12 @@ export function askForAccount(
   return { page: chooseAccountPage(request.frame, model), status: problem === null ? 200 : 400 }
 }
 
+/** The account, if this browser has used exactly one and it still exists. */
+export async function onlyRememberedAccount(context: Context, request: BaseRequest): Promise<ChosenAccount | null> {
+  const [known, ...others] = rememberedAccounts(context, request)
+  return known && others.length === 0 ? chooseAccount(context, known.slug) : null
+}
+
 /** Redirects to the chosen account, or shows the question again. */
 export async function goToAccount(
   context: Context,

@@ -1,7 +1,7 @@
 /** Handlers for signing in and out. docs/interface.md, "Signing in". */
 import type { Context } from '../../flows/context.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
-import { signOut } from '../../flows/sign-in/sessions.ts'
+import { readSession, signOut } from '../../flows/sign-in/sessions.ts'
 import {
   readSecondStep,
   SECOND_STEP_MS,
@@ -10,11 +10,14 @@ import {
   signInWithPasskey,
   signInWithPassword,
 } from '../../flows/sign-in/sign-in.ts'
+import { type CodeWithPasskeyModel, codeWithPasskeyPage } from '../../pages/device/code-with-passkey.tsx'
 import { checkMailPage } from '../../pages/sign-in/check-mail.tsx'
 import { type SecondStepModel, secondStepPage } from '../../pages/sign-in/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
+import { enterTypedCode } from '../device/code-handlers.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
-import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, SESSION, STEP, setCookie } from '../web/cookies.ts'
+import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, PASSKEY, SESSION, STEP, setCookie } from '../web/cookies.ts'
+import { userFrame } from '../web/frame.ts'
 import { nextPath } from '../web/next-path.ts'
 
 /** A browser that signed in once is known for a year: failed attempts from elsewhere cannot lock its user out of it. */
@@ -26,6 +29,9 @@ export const showSignIn: PageHandler<PageRequest> = async (context, request) => 
   const next = nextPath(request.fields.get('next'))
   if (request.sessionUser) return { seeOther: next }
   const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
+  if (next === CODE_ENTRY && request.browser.hasPasskey && notice === null && !request.fields.has('another')) {
+    return { page: codeWithPasskey(context, request, null) }
+  }
   return signInAgain(context, request, { notice })
 }
 
@@ -42,7 +48,39 @@ export const signInByPasskey: PageHandler<PageRequest> = async (context, request
   const { account, fields, browser, now } = request
   const result = await signInWithPasskey(context, account, fields.get('answer') ?? '', now, browser)
   if (result.outcome === 'wrong') return signInAgain(context, request, { problem: 'passkey' })
-  return signedIn(context, request, result)
+  const answer = await signedIn(context, request, result)
+  return result.outcome === 'signed_in' ? rememberPasskey(answer) : answer
+}
+
+/** Adds the cookie by which the page for codes asks for the passkey at once. */
+export function rememberPasskey(answer: PageAnswer): PageAnswer {
+  return { ...answer, cookies: [...(answer.cookies ?? []), setCookie(PASSKEY, 'used', BROWSER_SECONDS)] }
+}
+
+const CODE_ENTRY = '/connect/code'
+
+/** Code and passkey on one page, for a browser that has one: whoever comes with a code saves a page. */
+function codeWithPasskey(
+  context: Context,
+  { account, frame, fields, now }: PageRequest,
+  problem: CodeWithPasskeyModel['problem'],
+): string {
+  const typed = problem === null ? '' : (fields.get('code') ?? '').slice(0, 60)
+  return codeWithPasskeyPage(frame, { typed, problem, passkey: passkeyRequest(context, account, now) })
+}
+
+/** Signs in and enters the code. Without a session the form cannot be signed; the passkey's challenge takes its place. */
+export const enterCodeByPasskey: PageHandler<PageRequest> = async (context, request) => {
+  const { account, fields, browser, frame, now } = request
+  const result = await signInWithPasskey(context, account, fields.get('answer') ?? '', now, browser)
+  if (result.outcome === 'wrong') return { page: codeWithPasskey(context, request, 'passkey'), status: 400 }
+  const answer = await signedIn(context, request, result, CODE_ENTRY)
+  const session = result.outcome === 'signed_in' ? await readSession(context, account.slug, result.cookie) : null
+  if (!session?.sessionUser) return answer
+  const { sessionUser } = session
+  const signedInFrame = { ...frame, ...userFrame(context, session, sessionUser) }
+  const entered = await enterTypedCode(context, { ...request, ...session, sessionUser, frame: signedInFrame })
+  return rememberPasskey({ ...entered, cookies: [...(answer.cookies ?? []), ...(entered.cookies ?? [])] })
 }
 
 export const showSecondStep: PageHandler<PageRequest> = async (context, request) => {

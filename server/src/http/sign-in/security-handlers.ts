@@ -17,7 +17,7 @@ import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { clearCookie, SESSION } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
-import { refusedWith } from './handlers.ts'
+import { refusedWith, rememberPasskey } from './handlers.ts'
 
 const NOTICES: readonly SecurityModel['notice'][] = [
   'password',
@@ -52,7 +52,7 @@ export const addNewPasskey: PageHandler<UserRequest> = async (context, request) 
   const { account, sessionUser, fields, now } = request
   const given = { answer: fields.get('answer') ?? '', name: fields.get('name') ?? '' }
   const result = await addPasskey(context, account, sessionUser, given, now)
-  if (result.outcome === 'added') return factorAdded(request, result, 'passkey_added')
+  if (result.outcome === 'added') return rememberPasskey(factorAdded(request, result, 'passkey_added'))
   if (isBarred(context, request)) return { page: await enrolment(context, request, 'passkey'), status: 400 }
   return { page: await security(context, request, { problem: 'passkey' }), status: 400 }
 }

@@ -23,6 +23,7 @@ import { operatorRoutes } from '../operator/routes.ts'
 import type { PageRoute } from '../route.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from '../sign-in/confirm-handlers.ts'
 import {
+  enterCodeByPasskey,
   leave,
   showSecondStep,
   showSignIn,
@@ -119,6 +120,13 @@ export const pageRoutes: readonly PageRoute[] = [
 
   { method: 'GET', path: '/connect/code', access: 'user', handler: showCodeEntry },
   { method: 'POST', path: '/connect/code', access: 'user', handler: enterTypedCode, from: '/connect/code' },
+  {
+    method: 'POST',
+    path: '/connect/code/passkey',
+    access: 'anyone',
+    handler: enterCodeByPasskey,
+    from: '/connect/code',
+  },
   { method: 'GET', path: '/connect/decision', access: 'user', handler: showDecision },
   {
     method: 'POST',

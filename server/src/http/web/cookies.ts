@@ -10,6 +10,8 @@ export const LANGUAGE = '__Host-language'
 export const DIALOG = '__Host-dialog'
 /** Proof of the first step of a sign-in, while the second is missing. */
 export const STEP = '__Host-step'
+/** This browser has a passkey for the host: the page for codes asks for it. Proves nothing. */
+export const PASSKEY = '__Host-passkey'
 
 /** Longer than a dialog, which lasts ten minutes, because the next one may begin before it ends. */
 export const DIALOG_SECONDS = 60 * 60

@@ -38,18 +38,29 @@ export function frameFor(
       colour: account.colour,
       logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
     },
-    user: sessionUser && {
-      email: sessionUser.email,
-      administrator: sessionUser.administrator,
-      operator: sessionUser.administrator && slug === context.config.operatorAccount,
-      secondFactorBy: session && secondFactorBy(context, session, sessionUser),
-    },
     path: here,
     nonce,
     mail: context.mailer !== null,
     dialog,
-    sign: (action, bound) =>
-      sessionUser === null ? '' : signForm(context.config.keys, formHolder(sessionUser), action, bound),
+    ...(session && sessionUser ? userFrame(context, session, sessionUser) : { user: null, sign: () => '' }),
+  }
+}
+
+/** The part of a frame that depends on the session: also for a page that answers the form which started it. */
+export function userFrame(
+  context: Context,
+  session: AccountSession,
+  sessionUser: SessionUser,
+): Pick<Frame, 'user' | 'sign'> {
+  const { email, administrator } = sessionUser
+  return {
+    user: {
+      email,
+      administrator,
+      operator: administrator && session.account.slug === context.config.operatorAccount,
+      secondFactorBy: secondFactorBy(context, session, sessionUser),
+    },
+    sign: (action, bound) => signForm(context.config.keys, formHolder(sessionUser), action, bound),
   }
 }
 

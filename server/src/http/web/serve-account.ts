@@ -27,7 +27,7 @@ import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
-import { BROWSER, DIALOG, LANGUAGE, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
+import { BROWSER, DIALOG, LANGUAGE, PASSKEY, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { respondPage, type Surroundings } from './respond.ts'
@@ -103,6 +103,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
     return {
       mark: mark !== null && isBrowserMark(mark) ? mark : createBrowserMark(),
       step: readCookie(cookie, STEP),
+      hasPasskey: readCookie(cookie, PASSKEY) !== null,
       address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
       known: readCookie(cookie, BROWSER),

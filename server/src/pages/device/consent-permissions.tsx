@@ -25,7 +25,7 @@ export function Permissions({ frame, model }: { readonly frame: Frame; readonly 
     <>
       {(model.can.length > 0 || model.lacking.length === 0) && (
         <section class="stack tight" aria-labelledby="can">
-          <h2 id="can">{words.t('consent.can', { application: model.application })}</h2>
+          <h2 id="can">{words.t('consent.can')}</h2>
           {model.can.length === 0 ? (
             <p>{words.t('consent.can_nothing')}</p>
           ) : (

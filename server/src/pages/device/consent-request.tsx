@@ -4,7 +4,9 @@ import { ExpiryNotice } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
+import { strong } from '../ui/strong.tsx'
 import type { Words } from '../ui/words.ts'
+import { isOffered, Outlook } from './consent-answers.tsx'
 import type { ConsentModel } from './consent-model.ts'
 import { VerifiedHint } from './consent-parties.tsx'
 
@@ -43,9 +45,11 @@ export function CodeAsked({ words, model }: { readonly words: Words; readonly mo
   )
 }
 
+/** What a decision does not depend on. A lifetime without an end is no detail: it stays in sight. */
 function Details({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
-  const { request, publisher } = model
-  if (request.address === null && request.says === null && publisher.status !== 'verified') return null
+  const { request, publisher, variant, preview = false } = model
+  const offered = isOffered(model)
+  if (request.address === null && request.says === null && publisher.status !== 'verified' && !offered) return null
   return (
     <details class="more">
       <summary>{words.t('consent.details')}</summary>
@@ -63,6 +67,12 @@ function Details({ words, model }: { readonly words: Words; readonly model: Cons
           </div>
         )}
         <VerifiedHint words={words} publisher={publisher} />
+        {offered && variant === 'token_set' && <Outlook words={words} model={model} />}
+        {offered && (
+          <p class="hint">
+            {words.rich('consent.later', { a: preview ? strong : (chunks) => <a href="/applications">{chunks}</a> })}
+          </p>
+        )}
       </div>
     </details>
   )

@@ -1,5 +1,5 @@
 /**
- * Consent page of the device flow, for one screen of a phone: application, user, code, scopes, lifetime, and two buttons of equal
+ * Consent page of the device flow, for one screen of a phone: application, user, code, scopes, and two buttons of equal
  * weight that stay in sight. Details unfold; warnings, dangerous scopes and scopes that the user lacks never do.
  */
 
@@ -7,7 +7,6 @@ import { Field } from '../ui/field.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
-import { strong } from '../ui/strong.tsx'
 import { AnswerButton, Answers, isOffered, Outlook } from './consent-answers.tsx'
 import type { ConsentModel } from './consent-model.ts'
 import { Parties } from './consent-parties.tsx'
@@ -39,7 +38,7 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
         <Warnings frame={frame} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
-        <Outlook words={words} model={model} />
+        {!(isOffered(model) && model.variant === 'token_set') && <Outlook words={words} model={model} />}
         {isOffered(model) && model.retype && (
           <div class="must-see">
             <Field
@@ -85,11 +84,6 @@ function Decision({ frame, model }: { readonly frame: Frame; readonly model: Con
         <AnswerButton class="plain" decision="not_me" form={ANSWER} preview={preview}>
           {words.t('consent.not_me')}
         </AnswerButton>
-        {offered && (
-          <p class="hint">
-            {words.rich('consent.later', { a: preview ? strong : (chunks) => <a href="/applications">{chunks}</a> })}
-          </p>
-        )}
       </div>
     </>
   )

@@ -1,12 +1,11 @@
 /** Entry form for a user code. Never prefilled from the URL. */
 import { MIN_RANDOM_DIGITS } from '../../core/device/user-code.ts'
-import { CodeField } from '../ui/elements.tsx'
-import { Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
+import { UserCodeField } from './user-code-field.tsx'
 
 export type EnterCodeModel = {
   /** The rejected input, for correction. */
@@ -25,6 +24,8 @@ export type EnterCodeModel = {
   readonly off: boolean
   /** Names of the applications that the account's policy allows; null: all. */
   readonly only: readonly string[] | null
+  /** URL of the page that asks for the account. */
+  readonly otherAccount: string
 }
 
 export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
@@ -36,42 +37,20 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
     words.t('enter_code.title'),
     <>
       <Problems words={words} problems={wrong ? [{ field: 'app-code', text: wrong }] : []} />
-      <section class="card">
+      <section class="card stack">
         <Form frame={frame} action="/connect/code" class="stack">
-          <CodeField>
-            <Field
-              id="app-code"
-              name="code"
-              heading
-              label={words.t('enter_code.heading')}
-              hint={
-                <>
-                  <p>
-                    {words.rich('enter_code.hint', {
-                      fewest: MIN_CHARACTERS,
-                      code: (chunks) => <bdi class="figures">{chunks}</bdi>,
-                    })}
-                  </p>
-                  <p>{words.t('enter_code.warning')}</p>
-                </>
-              }
-              problem={wrong}
-              value={model.typed}
-              inputmode="numeric"
-              autocomplete="off"
-              size={13}
-              focus={!wrong}
-              code
-            />
-          </CodeField>
+          <UserCodeField words={words} typed={model.typed} problem={wrong} focus={!wrong} />
           <button type="submit" class="button big block">
             {words.t('enter_code.continue')}
           </button>
           {model.only && <p class="soft">{onlyText(words, model.only)}</p>}
         </Form>
+        <p>
+          <a href={model.otherAccount}>{words.t('enter_code.other_account')}</a>
+        </p>
       </section>
     </>,
-    { problem: wrong !== null },
+    { problem: wrong !== null, single: true, compact: true },
   )
 }
 

@@ -76,18 +76,23 @@ type PasskeyProps = {
   readonly options: string
   readonly hidden?: Readonly<Record<string, string>>
   readonly label: string
+  /** Its button is what the page is for. */
+  readonly main?: boolean
   /** Content before the button, in the same form. */
   readonly children?: ComponentChildren
 }
 
 /** Separate form whose `answer` the script fills in; hidden where the browser does not support passkeys. */
-export function PasskeyForm({ frame, mode, action, options, hidden = {}, label, children }: PasskeyProps) {
+export function PasskeyForm({ frame, mode, action, options, hidden = {}, label, main, children }: PasskeyProps) {
   return h(
     'passkey-button',
     { hidden: true, mode, options, failed: frame.words.t('elements.passkey_failed') } as object,
     <Form frame={frame} action={action} hidden={{ ...hidden, answer: '' }} class="stack">
       {children}
-      <button type="submit" class={`button quiet ${mode === 'sign-in' ? 'block' : 'begin'}`}>
+      <button
+        type="submit"
+        class={main ? 'button big block' : `button quiet ${mode === 'sign-in' ? 'block' : 'begin'}`}
+      >
         {label}
       </button>
       <p role="status" class="hint" />

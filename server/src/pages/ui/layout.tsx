@@ -58,7 +58,7 @@ export function page(frame: Frame, title: string, children: ComponentChildren, o
           {!options.single && <SecondFactorReminder frame={frame} />}
           {children}
         </main>
-        <Footer frame={frame} languages={!options.once} />
+        <Footer frame={frame} compact={options.compact} languages={!options.once} />
       </body>
     </html>
   )
@@ -259,16 +259,36 @@ function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
   )
 }
 
-/** A language change reloads the page, so `languages` is false where that is impossible. */
-function Footer({ frame, languages: offered }: { readonly frame: Frame; readonly languages: boolean }) {
+type FooterProps = {
+  readonly frame: Frame
+  readonly compact: boolean | undefined
+  /** A language change reloads the page, so it is false where that is impossible. */
+  readonly languages: boolean
+}
+
+function Footer({ frame, compact, languages: offered }: FooterProps) {
   const { words, account, service, dialog } = frame
   const hasHelp = service.links.some(({ kind }) => kind === 'help')
   return (
     <footer class="bottom">
-      {account && !dialog && !hasHelp && <p>{words.t('layout.help', { name: account.name })}</p>}
+      {account && !dialog && !compact && !hasHelp && <p>{words.t('layout.help', { name: account.name })}</p>}
       <ServiceLinks frame={frame} />
-      {offered && <Languages frame={frame} />}
+      {offered && (compact ? <FoldedLanguages frame={frame} /> : <Languages frame={frame} />)}
     </footer>
+  )
+}
+
+/** On a page with one task only the current language is to be read. */
+function FoldedLanguages({ frame }: { readonly frame: Frame }) {
+  const { words } = frame
+  const current = languages.find(({ code }) => code === words.language)
+  return (
+    <details class="languages-menu">
+      <summary>
+        <span class="visually-hidden">{words.t('layout.language')}</span> {current?.name}
+      </summary>
+      <Languages frame={frame} />
+    </details>
   )
 }
 

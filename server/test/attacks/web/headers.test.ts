@@ -169,7 +169,9 @@ describe('pages', () => {
       tagsOf(text).match(/<script(?! type="" src="" nonce="")|<style(?! nonce)|<base|<object|<embed|<iframe/g),
     ]).toEqual([name, null])
     expect([name, tagsOf(text).match(/\s(on\w+|style|srcdoc|formaction)=/g)]).toEqual([name, null])
-    expect([name, text.match(/(?:href|src|action)="(?!\/(?!\/)|#|otpauth:)[^"]*"/g)]).toEqual([name, null])
+    // The one page of our own that is on another host.
+    const own = text.replace(` href="${service.config.publicUrl}/activate?another"`, '')
+    expect([name, own.match(/(?:href|src|action)="(?!\/(?!\/)|#|otpauth:)[^"]*"/g)]).toEqual([name, null])
   }
 
   it('WB-17: no page contains a script but our own', async () => {

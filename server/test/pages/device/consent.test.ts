@@ -80,7 +80,7 @@ test('a request that is no longer open has one text', () => {
 })
 
 test('the field for a code is a numeric text field, without a maximum length and without autocomplete', () => {
-  const html = enterCodePage(frame, { typed: '', problem: null, off: false, only: null })
+  const html = enterCodePage(frame, { typed: '', problem: null, off: false, only: null, otherAccount: '/activate' })
   const [field = ''] = /<input[^>]*name="code"[^>]*>/.exec(html) ?? []
   expect(field).toContain('type="text"')
   expect(field).toContain('inputmode="numeric"')
@@ -90,7 +90,13 @@ test('the field for a code is a numeric text field, without a maximum length and
 })
 
 test('a problem takes the focus before the field', () => {
-  const html = enterCodePage(frame, { typed: '1', problem: { kind: 'mistyped' }, off: false, only: null })
+  const html = enterCodePage(frame, {
+    typed: '1',
+    problem: { kind: 'mistyped' },
+    off: false,
+    only: null,
+    otherAccount: '/activate',
+  })
   expect(html.match(/autofocus/g)).toHaveLength(1)
   expect(html).toMatch(/<div[^>]*role="alert"[^>]*tabindex="-1"[^>]*autofocus/i)
   expect(html).toMatch(/<input[^>]*aria-describedby="app-code-hint app-code-problem"[^>]*aria-invalid="true"/)

@@ -57,7 +57,9 @@ export async function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'
   await press(page, `button[name=decision][value=${decision}]`)
 }
 
-export function chooseLanguage(page: Page, language: string): Promise<void> {
+export async function chooseLanguage(page: Page, language: string): Promise<void> {
+  const menu = page.locator('.languages-menu:not([open]) > summary')
+  if ((await menu.count()) > 0) await menu.click()
   return press(page, `button[name=language][value=${language}]`)
 }
 
