@@ -279,7 +279,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       people: 2,
       problem: 'exists',
     }),
-    looks: brandingPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: 'logo', saved: false }),
+    looks: brandingPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: { kind: 'format', found: 'GIF' }, saved: false }),
     refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account', requestId: REQUEST_ID }),
     ...everyDialogPage(frame, application),

@@ -2,12 +2,11 @@
 
 import { isAccountName } from '../../core/applications/name.ts'
 import { byUser } from '../../core/audit/actor.ts'
+import { MAX_PICTURE_BYTES } from '../../core/picture.ts'
 import { type Branding, saveBranding as storeBranding } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
-
-const MAX_LOGO_BYTES = 262_144
 
 export type BrandingResult =
   | { readonly outcome: 'saved' }
@@ -21,7 +20,7 @@ export function saveBranding(context: Pick<Context, 'db'>, by: string, wanted: B
     const branding = { name: wanted.name.trim(), colour: wanted.colour?.toLowerCase() ?? null, logo: wanted.logo }
     if (!isAccountName(branding.name)) return { outcome: 'name' }
     if (branding.colour !== null && !/^#[0-9a-f]{6}$/.test(branding.colour)) return { outcome: 'colour' }
-    if (branding.logo && branding.logo.length > MAX_LOGO_BYTES) return { outcome: 'logo' }
+    if (branding.logo && branding.logo.length > MAX_PICTURE_BYTES) return { outcome: 'logo' }
     await storeBranding(tx, account.id, branding)
     const changed = [
       ...(branding.name === account.name ? [] : ['name']),

@@ -1,5 +1,6 @@
 /** Logo of an application: uploaded by the owning account, public only once the publisher is verified. */
 import { byUser } from '../../core/audit/actor.ts'
+import { MAX_PICTURE_BYTES } from '../../core/picture.ts'
 import { readLogo, setLogo } from '../../store/applications/logos.ts'
 import { lockOwnApplication } from '../../store/applications/own.ts'
 import { readOwnProposedLogo } from '../../store/applications/proposals.ts'
@@ -7,8 +8,6 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { isWaiting, proposeProfile } from './proposals.ts'
-
-const MAX_LOGO_BYTES = 262_144
 
 export type LogoResult =
   /** `proposed`: shown once an operator has accepted it. */
@@ -22,7 +21,7 @@ export function changeLogo(
   logo: Buffer | null,
 ): Promise<LogoResult> {
   return asAdministrator(context, by, async (tx, account): Promise<LogoResult> => {
-    if (logo && logo.length > MAX_LOGO_BYTES) return { outcome: 'too_large' }
+    if (logo && logo.length > MAX_PICTURE_BYTES) return { outcome: 'too_large' }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     // Removing a logo needs no review.

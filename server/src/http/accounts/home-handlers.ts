@@ -4,6 +4,7 @@ import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
 import { isLanguage } from '../../pages/ui/words.ts'
+import { pictureType } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
@@ -20,7 +21,7 @@ export const showHome: PageHandler<UserRequest> = async (context, { sessionUser,
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
   const bytes = await readAccountLogo(context.db, account.id)
   const lasting = fields.get('version') === account.logoVersion
-  return bytes ? { bytes, type: 'image/png', lasting } : { refusal: 'not_found' }
+  return bytes ? { bytes, type: pictureType(bytes), lasting } : { refusal: 'not_found' }
 }
 
 export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {

@@ -4,9 +4,9 @@ import { saveBranding } from '../../flows/accounts/branding.ts'
 import { readPolicy, type ShownPolicy, savePolicy } from '../../flows/accounts/policy.ts'
 import { type BrandingModel, brandingPage, STANDARD_COLOUR } from '../../pages/accounts/branding.tsx'
 import { type PolicyModel, policyPage } from '../../pages/accounts/policy.tsx'
+import { rewritePicture } from '../../pictures/picture.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { checkedNames } from '../web/fields.ts'
-import { rewritePng } from '../web/picture.ts'
 
 export const showPolicy: PageHandler<UserRequest> = async (context, request) => {
   const shown = await readPolicy(context, request.account.id)
@@ -59,14 +59,17 @@ export const changeBranding: PageHandler<UserRequest> = async (context, request)
   const chosen = fields.get('colour') ?? STANDARD_COLOUR
   // A colour input cannot be empty, so its default value counts as no choice.
   const colour = fields.has('default_colour') || chosen === STANDARD_COLOUR ? null : chosen
-  const picture = file && (await rewritePng(file))
-  if (file && !picture) return { page: branding(request, { name, colour, problem: 'logo' }), status: 400 }
-  const logo = picture ?? (fields.has('remove_logo') ? null : undefined)
+  const uploaded = file && (await rewritePicture(file))
+  if (uploaded && 'problem' in uploaded) {
+    return { page: branding(request, { name, colour, problem: uploaded.problem }), status: 400 }
+  }
+  const logo = uploaded?.picture ?? (fields.has('remove_logo') ? null : undefined)
   const { outcome } = await saveBranding(context, sessionUser.id, { name, colour, logo })
   if (outcome === 'forbidden') return { refusal: 'forbidden' }
   if (outcome === 'saved') return { seeOther: '/account/branding?notice=saved' }
   const shown = outcome === 'colour' ? account.colour : colour
-  return { page: branding(request, { name, colour: shown, problem: outcome }), status: 400 }
+  const problem = outcome === 'logo' ? ({ kind: 'bytes' } as const) : outcome
+  return { page: branding(request, { name, colour: shown, problem }), status: 400 }
 }
 
 function branding({ account, frame }: UserRequest, about: Partial<BrandingModel>): string {

@@ -3,11 +3,11 @@ import { changeLogo } from '../../flows/applications/logo.ts'
 import { withdrawProposal } from '../../flows/applications/proposals.ts'
 import { type ApplicationLogoModel, applicationLogoPage } from '../../pages/applications/logo.tsx'
 import type { ProposalModel } from '../../pages/applications/proposal.tsx'
+import { rewritePicture } from '../../pictures/picture.ts'
 import type { OwnApplication } from '../../store/applications/own.ts'
 import { readOwnApplication } from '../../store/applications/own.ts'
 import type { Proposal } from '../../store/applications/proposals.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
-import { rewritePng } from '../web/picture.ts'
 import { logoAddress } from './logo.ts'
 
 /** Users of the application's own account see its logo even if its publisher is not verified. */
@@ -33,11 +33,11 @@ export const saveLogo: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields, file } = request
   const id = fields.get('application') ?? ''
   if (!(await readOwnApplication(context.db, account.id, id))) return { refusal: 'not_found' }
-  const picture = file && (await rewritePng(file))
-  if (file && !picture) return logoPage(context, request, 'logo')
-  if (!picture && !fields.has('remove_logo')) return logoPage(context, request, 'none')
-  const { outcome } = await changeLogo(context, sessionUser.id, id, picture)
-  if (outcome === 'too_large') return logoPage(context, request, 'logo')
+  const uploaded = file && (await rewritePicture(file))
+  if (uploaded && 'problem' in uploaded) return logoPage(context, request, uploaded.problem)
+  if (!uploaded && !fields.has('remove_logo')) return logoPage(context, request, 'none')
+  const { outcome } = await changeLogo(context, sessionUser.id, id, uploaded?.picture ?? null)
+  if (outcome === 'too_large') return logoPage(context, request, { kind: 'bytes' })
   if (outcome === 'not_found' || outcome === 'forbidden') return { refusal: outcome }
   // No notice for a proposal: the page itself shows it for as long as it waits.
   return { seeOther: `/developer/application?application=${id}${outcome === 'saved' ? '&notice=logo' : ''}` }

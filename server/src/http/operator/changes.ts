@@ -3,6 +3,7 @@
 import { acceptAsOperator, declineAsOperator } from '../../flows/applications/proposals.ts'
 import type { Context } from '../../flows/context.ts'
 import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator/changes.tsx'
+import { pictureType } from '../../pictures/picture.ts'
 import type { ListedProposal } from '../../store/applications/proposals.ts'
 import { listProposals, readProposedLogo } from '../../store/applications/proposals.ts'
 import { logoAddress } from '../applications/logo.ts'
@@ -13,7 +14,7 @@ export const showChanges: PageHandler<UserRequest> = (context, request) => chang
 
 export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
   const bytes = await readProposedLogo(context.db, fields.get('application') ?? '', versionIn(fields))
-  return bytes ? { bytes, type: 'image/png', lasting: false } : { refusal: 'not_found' }
+  return bytes ? { bytes, type: pictureType(bytes), lasting: false } : { refusal: 'not_found' }
 }
 
 export const acceptChange: PageHandler<UserRequest> = async (context, request) => {

@@ -1,6 +1,8 @@
 /** Branding page of an account: name, colour and logo that its users see. */
 
+import type { PictureProblem } from '../../core/picture.ts'
 import { LogoField } from '../applications/logo-field.tsx'
+import { pictureProblemText } from '../applications/picture-problem.ts'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -13,7 +15,7 @@ export type BrandingModel = {
   readonly colour: string | null
   /** URL. */
   readonly logo: string | null
-  readonly problem: null | 'name' | 'colour' | 'logo'
+  readonly problem: null | 'name' | 'colour' | PictureProblem
   readonly saved: boolean
 }
 
@@ -26,12 +28,15 @@ export const STANDARD_COLOUR = '#2450b8'
 export function brandingPage(frame: Frame, model: BrandingModel): string {
   const { words } = frame
   const { name, colour, logo, problem } = model
-  const wrong = problem && words.t(`branding.problem_${problem}`)
+  const field = problem && (typeof problem === 'string' ? problem : 'logo')
+  const wrong =
+    problem &&
+    (typeof problem === 'string' ? words.t(`branding.problem_${problem}`) : pictureProblemText(words, problem))
   return page(
     frame,
     words.t('branding.title'),
     <>
-      <Problems words={words} problems={wrong ? [{ field: problem, text: wrong }] : []} />
+      <Problems words={words} problems={wrong ? [{ field, text: wrong }] : []} />
       {model.saved && !problem && <Notice kind="success">{words.t('branding.saved')}</Notice>}
       <section class="card stack">
         <h1>{words.t('branding.title')}</h1>
@@ -60,7 +65,7 @@ export function brandingPage(frame: Frame, model: BrandingModel): string {
             words={words}
             label={words.t('branding.logo')}
             logo={logo}
-            problem={problem === 'logo' ? wrong : null}
+            problem={field === 'logo' ? wrong : null}
           />
           <p class="actions">
             <button type="submit" class="button">

@@ -1,6 +1,7 @@
 /** File field for a logo, with the current one; for accounts and applications. */
 import { Checkbox, Field } from '../ui/field.tsx'
 import type { Words } from '../ui/words.ts'
+import { pictureHint } from './picture-problem.ts'
 
 type LogoFieldProps = {
   readonly words: Words
@@ -18,7 +19,7 @@ export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
         type="file"
         label={label}
         hint={<LogoHint words={words} logo={logo} />}
-        accept="image/png"
+        accept="image/png,image/jpeg,image/webp"
         problem={problem}
       />
       {logo !== null && <Checkbox id="remove_logo" label={words.t('branding.remove_logo')} />}
@@ -29,7 +30,7 @@ export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
 function LogoHint({ words, logo }: Pick<LogoFieldProps, 'words' | 'logo'>) {
   return (
     <>
-      <p>{words.t('branding.logo_hint')}</p>
+      <p>{pictureHint(words)}</p>
       {logo === null ? (
         <p>{words.t('branding.logo_none')}</p>
       ) : (

@@ -1,10 +1,12 @@
 /** Logo page of one of the account's own applications. */
+import type { PictureProblem } from '../../core/picture.ts'
 import { applicationHref } from '../grants/application-ways.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { LogoField } from './logo-field.tsx'
+import { pictureProblemText } from './picture-problem.ts'
 
 export type ApplicationLogoModel = {
   readonly id: string
@@ -15,14 +17,15 @@ export type ApplicationLogoModel = {
   readonly unverified: boolean
   /** A new logo waits until an operator accepts it. */
   readonly secondLook: boolean
-  readonly problem: null | 'none' | 'logo'
+  readonly problem: null | 'none' | PictureProblem
 }
 
 export function applicationLogoPage(frame: Frame, model: ApplicationLogoModel): string {
   const { words } = frame
   const { id, logo, problem } = model
   const title = words.t('application_logo.title', { name: model.name })
-  const wrong = problem && words.t(problem === 'logo' ? 'branding.problem_logo' : 'application_logo.problem_none')
+  const wrong =
+    problem && (problem === 'none' ? words.t('application_logo.problem_none') : pictureProblemText(words, problem))
   return page(
     frame,
     title,

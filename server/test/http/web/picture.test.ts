@@ -3,8 +3,14 @@ import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { rewritePng } from '../../../src/http/web/picture.ts'
+import { rewritePicture } from '../../../src/pictures/picture.ts'
 import { chunk, makePng, noPictures, rawOf } from '../../rig/corpora/pictures.ts'
+
+/** Null if it is refused. */
+async function rewritePng(bytes: Buffer): Promise<Buffer | null> {
+  const result = await rewritePicture(bytes)
+  return 'picture' in result ? result.picture : null
+}
 
 /** Decoded by an independent library. */
 function chunksOf(png: Buffer): { type: string; data: Buffer }[] {

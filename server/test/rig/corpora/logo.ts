@@ -1,6 +1,6 @@
 /** A logo to upload: a PNG, drawn pixel by pixel. */
 import { crc32, deflateSync } from 'node:zlib'
-import { rewritePng } from '../../../src/http/web/picture.ts'
+import { rewritePicture } from '../../../src/pictures/picture.ts'
 
 const SIDE = 96
 const GREEN = [0x0b, 0x7a, 0x5b, 255] as const
@@ -33,9 +33,9 @@ async function draw(pixel: (x: number, y: number) => readonly number[]): Promise
     chunk('IDAT', deflateSync(Buffer.from(rows.flat()))),
     chunk('IEND', Buffer.alloc(0)),
   ])
-  const kept = await rewritePng(picture)
-  if (!kept) throw new Error('this is not a picture that the service takes')
-  return kept
+  const kept = await rewritePicture(picture)
+  if ('problem' in kept) throw new Error(`this is not a picture that the service takes: ${kept.problem.kind}`)
+  return kept.picture
 }
 
 function letterN(x: number, y: number): readonly number[] {

@@ -371,7 +371,7 @@ function changes({ service, own: { board, shop } }: Northwind): readonly Answer[
     },
     {
       name: 'developer-logo-no-picture',
-      says: 'branding.problem_logo',
+      says: 'picture.problem_unknown',
       open: (page) => upload(page, Buffer.from('no picture')),
     },
     { name: 'developer-logo-none', says: 'application_logo.problem_none', open: (page) => upload(page, null) },

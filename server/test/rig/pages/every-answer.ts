@@ -337,7 +337,7 @@ function administration(): readonly AnswerPage[] {
       says: 'policy.saved',
       open: (page) => page.goto('/account/policy?notice=saved'),
     },
-    { name: 'branding-no-picture', as: 'ann', says: 'branding.problem_logo', open: logo },
+    { name: 'branding-no-picture', as: 'ann', says: 'picture.problem_unknown', open: logo },
     {
       name: 'branding-unnamed',
       as: 'ann',

@@ -4,29 +4,35 @@
  */
 import { promisify } from 'node:util'
 import { crc32, deflate, inflate } from 'node:zlib'
+import { isWithinSize, MAX_PICTURE_BYTES, type PictureProblem } from '../core/picture.ts'
 
 const inflated = promisify(inflate)
 const deflated = promisify(deflate)
 
 const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
-const MAX_SIDE_PIXELS = 1024
-const MAX_PICTURE_BYTES = 262_144
 
 /** The accepted subset of section 5.6: palette, transparency, pixels. Unknown critical chunks are rejected. */
 const ORDER = /^IHDR( PLTE)?( tRNS)?( IDAT)+ IEND$/
 
-/**
- * Null unless it is one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, no trailing data.
- */
-export async function rewritePng(bytes: Buffer): Promise<Buffer | null> {
+export function isPng(bytes: Buffer): boolean {
+  return bytes.subarray(0, 8).equals(SIGNATURE)
+}
+
+const DAMAGED = { kind: 'damaged', format: 'PNG' } as const
+
+/** Accepts one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, no trailing data. */
+export async function rewritePng(
+  bytes: Buffer,
+): Promise<{ readonly picture: Buffer } | { readonly problem: PictureProblem }> {
   const chunks = readChunks(bytes)?.filter(({ type }) => type === 'tRNS' || !isOptional(type)) ?? []
-  if (!ORDER.test(chunks.map(({ type }) => type).join(' '))) return null
+  if (!ORDER.test(chunks.map(({ type }) => type).join(' '))) return { problem: DAMAGED }
   const all = (wanted: string) => chunks.filter(({ type }) => type === wanted).map(({ data }) => data)
   const [[header = NOTHING], [palette = NOTHING], [transparent = NOTHING]] = [all('IHDR'), all('PLTE'), all('tRNS')]
   const shape = readHeader(header)
-  if (!shape || !fits(shape.colours, palette, transparent)) return null
+  if ('kind' in shape) return { problem: shape }
+  if (!fits(shape.colours, palette, transparent)) return { problem: DAMAGED }
   const pixels = await rewritePixels(Buffer.concat(all('IDAT')), shape)
-  if (!pixels) return null
+  if (!Buffer.isBuffer(pixels)) return { problem: pixels }
   const picture = Buffer.concat([
     SIGNATURE,
     writeChunk('IHDR', header),
@@ -35,7 +41,7 @@ export async function rewritePng(bytes: Buffer): Promise<Buffer | null> {
     writeChunk('IDAT', pixels),
     writeChunk('IEND', NOTHING),
   ])
-  return picture.length <= MAX_PICTURE_BYTES ? picture : null
+  return { picture }
 }
 
 const NOTHING = Buffer.alloc(0)
@@ -44,7 +50,7 @@ type Chunk = { readonly type: string; readonly data: Buffer }
 
 /** Section 5.3: length, type, data, CRC. The last chunk must be empty and end where the file ends. */
 function readChunks(bytes: Buffer): readonly Chunk[] | null {
-  if (!bytes.subarray(0, 8).equals(SIGNATURE)) return null
+  if (!isPng(bytes)) return null
   const chunks: Chunk[] = []
   let at = 8
   while (at + 12 <= bytes.length) {
@@ -74,13 +80,15 @@ const PIXEL_BYTES = new Map([
 
 type Shape = { readonly colours: number; readonly rowBytes: number; readonly rows: number }
 
-function readHeader(header: Buffer): Shape | null {
-  if (header.length !== 13) return null
+function readHeader(header: Buffer): Shape | PictureProblem {
+  if (header.length !== 13) return DAMAGED
   const [width, height] = [header.readUInt32BE(0), header.readUInt32BE(4)]
   const [bitDepth, colours = -1, compression, filter, interlace] = header.subarray(8)
   const pixelBytes = PIXEL_BYTES.get(colours)
-  if (!pixelBytes || bitDepth !== 8 || compression !== 0 || filter !== 0 || interlace !== 0) return null
-  if (width < 1 || width > MAX_SIDE_PIXELS || height < 1 || height > MAX_SIDE_PIXELS) return null
+  if (!pixelBytes || compression !== 0 || filter !== 0) return DAMAGED
+  if (bitDepth !== 8) return { kind: 'depth', format: 'PNG' }
+  if (interlace !== 0) return { kind: 'interlaced', format: 'PNG' }
+  if (!isWithinSize(width, height)) return { kind: 'pixels', width, height }
   return { colours, rowBytes: 1 + width * pixelBytes, rows: height }
 }
 
@@ -107,16 +115,13 @@ function fits(colours: number, palette: Buffer, transparent: Buffer): boolean {
  * threads, so polls are not blocked. At zlib's default level the worst-case pixels would occupy a thread for a second;
  * at level 4, for less than a tenth.
  */
-async function rewritePixels(stream: Buffer, { rowBytes, rows }: Shape): Promise<Buffer | null> {
+async function rewritePixels(stream: Buffer, { rowBytes, rows }: Shape): Promise<Buffer | PictureProblem> {
   const size = rowBytes * rows
-  try {
-    const raw = await inflated(stream, { maxOutputLength: size })
-    const filters = Array.from({ length: rows }, (_, row) => raw[row * rowBytes] ?? 0)
-    if (raw.length !== size || filters.some((filter) => filter > 4)) return null
-    return await deflated(raw, { level: 4, maxOutputLength: MAX_PICTURE_BYTES })
-  } catch {
-    return null
-  }
+  const raw = await inflated(stream, { maxOutputLength: size }).catch(() => null)
+  const filters = Array.from({ length: rows }, (_, row) => raw?.[row * rowBytes] ?? 0)
+  if (raw?.length !== size || filters.some((filter) => filter > 4)) return DAMAGED
+  const pixels = await deflated(raw, { level: 4, maxOutputLength: MAX_PICTURE_BYTES }).catch(() => null)
+  return pixels ?? { kind: 'bytes' }
 }
 
 function writeChunk(type: string, data: Buffer): Buffer {
