@@ -298,8 +298,10 @@ CREATE TABLE public.audit_events (
     grant_id text,
     device_code_id uuid,
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
+    request_id text DEFAULT NULLIF(current_setting('latchkey.request_id'::text, true), ''::text),
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
     CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
+    CONSTRAINT audit_events_request_id_check CHECK ((length(request_id) <= 128)),
     CONSTRAINT audit_events_via_check CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
 )
 PARTITION BY RANGE (at);
@@ -991,6 +993,8 @@ CREATE INDEX audit_events_application_id_at_idx ON ONLY public.audit_events USIN
 CREATE INDEX audit_events_at_id_idx ON ONLY public.audit_events USING btree (at, id);
 
 CREATE INDEX audit_events_reports_idx ON ONLY public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
+
+CREATE INDEX audit_events_request_id_idx ON ONLY public.audit_events USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 CREATE INDEX audit_events_xid_id_idx ON ONLY public.audit_events USING btree (xid, id);
 

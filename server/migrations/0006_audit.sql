@@ -24,6 +24,9 @@ create table audit_events (
   grant_id       text,
   device_code_id uuid,
   detail         jsonb not null default '{}',
+  -- Id of the request whose transaction inserted the event (store/postgres/postgres.ts); null: a job or the command line.
+  request_id     text default nullif(current_setting('latchkey.request_id', true), '')
+                 constraint audit_events_request_id_check check (length(request_id) <= 128),
   -- Only events of transactions older than every running one are sealed: nothing can be inserted before them any more.
   xid            xid8 not null default pg_current_xact_id(),
   constraint audit_events_pkey primary key (id, at)
@@ -39,6 +42,7 @@ create index audit_events_xid_id_idx on audit_events (xid, id);
 -- In the order of reading: per account, and all. Many events may have the same time.
 create index audit_events_account_id_at_id_idx on audit_events (account_id, at, id);
 create index audit_events_at_id_idx on audit_events (at, id);
+create index audit_events_request_id_idx on audit_events (request_id) where request_id is not null;
 
 -- Hash chain: one link per event, in the partition of the event's month. Each hash covers the previous one, which fixes
 -- the order, and is keyed, so that write access to this table without a server key is not enough to forge one.

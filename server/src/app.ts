@@ -29,7 +29,7 @@ import { createSignInFailures } from './gate/sign-in-failures.ts'
 import { traceGate, traceLimiter } from './gate/traced-gate.ts'
 import { openGeoIp } from './geoip.ts'
 import { startMetricsServer } from './http/metrics-server.ts'
-import { aboutRequest } from './http/request-scope.ts'
+import { aboutRequest, readRequestId } from './http/request-scope.ts'
 import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
@@ -52,7 +52,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const counts = createCounts(everyRoute)
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
   const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
-  const postgres = openPostgres(config.databaseUrl, config.databaseConnections)
+  const postgres = openPostgres(config.databaseUrl, config.databaseConnections, readRequestId)
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
   const link =

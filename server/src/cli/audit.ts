@@ -88,7 +88,7 @@ export function defineAudit(audit: Command): void {
           throw new CommandRefused(`There is no account "${account}".`)
         }
         const kinds = kind.length === 0 ? null : kind
-        const wish = { accountId: null, account, kinds, person: null, application: null, from, until }
+        const wish = { accountId: null, account, kinds, person: null, application: null, request: null, from, until }
         await writeOut(exportAudit(db, wish, format))
       }),
     )

@@ -1,5 +1,5 @@
 /**
- * Request scope: the id and route of the current request in AsyncLocalStorage, for log lines. No other part of the
+ * Request scope: the id and route of the current request in AsyncLocalStorage, for log lines and audit events. No other part of the
  * request is kept here, so no other part can be logged.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
@@ -31,6 +31,10 @@ const scopes = new AsyncLocalStorage<RequestScope>()
 
 export function runWithin<T>(scope: RequestScope, work: () => T): T {
   return scopes.run(scope, work)
+}
+
+export function readRequestId(): string | null {
+  return scopes.getStore()?.id ?? null
 }
 
 /** The request's fields of a log line. */

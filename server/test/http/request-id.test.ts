@@ -1,13 +1,16 @@
 /** Every answer has an id, and so has every log line written for it. docs/interface.md, "The request's id". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { byService } from '../../src/core/audit/actor.ts'
 import { createEvents } from '../../src/events.ts'
+import { readAudit } from '../../src/flows/audit/read.ts'
 import { stylesheet } from '../../src/pages/ui/assets.ts'
+import { recordEvent } from '../../src/store/audit/events.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import { CALLBACK, makeApplication } from '../rig/make.ts'
 import { sendRaw } from '../rig/network/raw-request.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { makeSignedInUser } from '../rig/signed-in.ts'
+import { makeSignedInUser, signedFor } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
 
 const OURS = /^[0-9a-f]{16}$/
@@ -58,6 +61,22 @@ describe('every answer', () => {
     const ids = seen.map(idOf)
     expect(ids.filter((id) => !OURS.test(id))).toEqual([])
     expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  it('has the id that the audit events of the request carry; those of a job carry none', async () => {
+    const { web, user } = await makeSignedInUser(service)
+    await web.get('/')
+    const left = await web.send('POST', '/sign-out', await signedFor(service, user, '/sign-out', {}))
+    await service.context.db.transaction((tx) => recordEvent(tx, { kind: 'session.ended', actor: byService('expiry') }))
+    const events = await service.database.query<{ request_id: string | null }>(
+      "select request_id from audit_events where kind = 'session.ended' order by id",
+    )
+    expect(events.map((event) => event.request_id)).toEqual([idOf(left), null])
+    const wish = { accountId: service.account.id, account: null, kinds: null, person: null, application: null }
+    const found = (request: string) =>
+      readAudit(service.context, { ...wish, request, from: null, until: null }, null).then(({ lines }) => lines)
+    expect((await found(idOf(left))).map(({ kind }) => kind)).toEqual(['session.ended'])
+    expect(await found(idOf(left).slice(0, 8))).toEqual([])
   })
 
   it('has one for malformed requests, too', async () => {

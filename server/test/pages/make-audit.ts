@@ -6,7 +6,15 @@ import type { Frame } from '../../src/pages/ui/frame.ts'
 
 const AT = Date.UTC(2026, 10, 15, 14, 32)
 
-export const NO_FILTERS = { kind: '', person: '', application: '', from: '', until: '', account: null } as const
+export const NO_FILTERS = {
+  kind: '',
+  person: '',
+  application: '',
+  request: '',
+  from: '',
+  until: '',
+  account: null,
+} as const
 
 export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
   return {
@@ -21,6 +29,7 @@ export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
     grantId: 'grt_4m8x2k7q9t3v6w1y5z0a',
     deviceCodeId: null,
     detail: { scopes: ['calendars', 'screens'], flow: 'device' },
+    requestId: '5f0c9a7be1d24836',
     position: 4709,
     ...given,
   }
@@ -64,7 +73,14 @@ export function everyAuditPage(frame: Frame, name: string): Record<string, strin
       detail: { reason: 'never_collected' },
     }),
   ]
-  const filters = { kind: 'access', person: name, application: name, from: '2026-11-01', until: '2026-11-15' }
+  const filters = {
+    kind: 'access',
+    person: name,
+    application: name,
+    request: name,
+    from: '2026-11-01',
+    until: '2026-11-15',
+  }
   return {
     audit: auditPage(frame, makeAudit({ entries, after: 1 })),
     auditFound: auditPage(

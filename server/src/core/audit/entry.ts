@@ -20,6 +20,8 @@ export type AuditEntry = {
   readonly grantId: string | null
   readonly deviceCodeId: string | null
   readonly detail: AuditDetail
+  /** Of the request that caused it; null: a job or the command line. */
+  readonly requestId: string | null
   /** Position in the hash chain; null until sealed. */
   readonly position: number | null
 }

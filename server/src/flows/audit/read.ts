@@ -29,6 +29,8 @@ export type AuditWish = {
   readonly person: string | null
   /** Id or name. */
   readonly application: string | null
+  /** Id of a request, exactly. */
+  readonly request: string | null
   /** From inclusive, until exclusive. */
   readonly from: number | null
   readonly until: number | null
@@ -89,13 +91,13 @@ export async function readLines(
 
 /** Null if it names an unknown account. */
 async function resolve(db: Queryable, wish: AuditWish): Promise<EventFilter | null> {
-  const { kinds, person, application, from, until } = wish
+  const { kinds, person, application, request: requestId, from, until } = wish
   const named = wish.accountId === null && wish.account !== null ? await findAccount(db, wish.account) : undefined
   if (named === null) return null
   const accountId = wish.accountId ?? named?.id ?? null
   const userIds = person === null ? null : await findUserIds(db, accountId, person)
   const applicationIds = application === null ? null : await findApplicationIds(db, application)
-  return { accountId, kinds, userIds, applicationIds, from, until }
+  return { accountId, kinds, userIds, applicationIds, requestId, from, until }
 }
 
 const ID = /^(?:usr|rol|app|acc)_[0-9a-z]{12}$/

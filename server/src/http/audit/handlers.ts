@@ -65,6 +65,7 @@ function readFilters(scope: Scope, fields: FormFields): AuditFilters {
     kind: isAuditGroup(kind) ? kind : '',
     person: typed('person'),
     application: typed('application'),
+    request: typed('request'),
     from: typed('from'),
     until: typed('until'),
     account: scope === 'operator' ? typed('account') : null,
@@ -87,13 +88,14 @@ function wishFor(
     kinds: isAuditGroup(filters.kind) ? kindsIn(filters.kind) : null,
     person: filters.person || null,
     application: filters.application || null,
+    request: filters.request || null,
     from,
     until: until === null ? null : until + DAY_MS,
   }
 }
 
 function entryOf(line: AuditLine, scope: Scope): AuditEntry {
-  const { id, at, kind, who, userId, applicationId, grantId, deviceCodeId, detail, position } = line
+  const { id, at, kind, who, userId, applicationId, grantId, deviceCodeId, detail, requestId, position } = line
   return {
     id,
     at,
@@ -106,6 +108,7 @@ function entryOf(line: AuditLine, scope: Scope): AuditEntry {
     grantId,
     deviceCodeId,
     detail,
+    requestId,
     position,
   }
 }

@@ -137,7 +137,7 @@ export const operatorRoutes: readonly PageRoute[] = [
     path: '/operator/audit/export',
     access: 'operator',
     handler: exportAudit('operator'),
-    from: '/operator/audit?account={account}&kind={kind}&person={person}&application={application}&from={from}&until={until}&after={after}',
+    from: '/operator/audit?account={account}&kind={kind}&person={person}&application={application}&request={request}&from={from}&until={until}&after={after}',
     fresh: true,
   },
 ]

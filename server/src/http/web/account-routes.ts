@@ -347,7 +347,7 @@ export const pageRoutes: readonly PageRoute[] = [
     path: '/account/audit/export',
     access: 'administrator',
     handler: exportAudit('account'),
-    from: '/account/audit?kind={kind}&person={person}&application={application}&from={from}&until={until}&after={after}',
+    from: '/account/audit?kind={kind}&person={person}&application={application}&request={request}&from={from}&until={until}&after={after}',
     fresh: true,
   },
 

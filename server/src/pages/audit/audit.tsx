@@ -20,6 +20,8 @@ export type AuditFilters = {
   readonly kind: string
   readonly person: string
   readonly application: string
+  /** Id of a request. */
+  readonly request: string
   /** Dates as 2026-11-15. */
   readonly from: string
   readonly until: string
@@ -130,6 +132,12 @@ function Find({ frame: { words }, model: { base, filters, problems } }: PartProp
             label={words.t('audit.application')}
             hint={words.t('audit.application_hint')}
             value={filters.application}
+          />
+          <Field
+            id="request"
+            label={words.t('audit.request')}
+            hint={words.t('audit.request_hint')}
+            value={filters.request}
           />
         </div>
         <div class="fields">

@@ -44,7 +44,7 @@ function sentence(words: Words, { kind, person, application, detail }: AuditEntr
 }
 
 function Details({ words, entry }: { readonly words: Words; readonly entry: AuditEntry }) {
-  const { id, position, person, application, applicationId, grantId, deviceCodeId } = entry
+  const { id, position, person, application, applicationId, grantId, deviceCodeId, requestId } = entry
   return (
     <details class="more">
       <summary>
@@ -67,6 +67,7 @@ function Details({ words, entry }: { readonly words: Words; readonly entry: Audi
         ))}
         <Fact name={words.t('audit.grant')}>{grantId && <Technical text={grantId} />}</Fact>
         <Fact name={words.t('audit.device_code')}>{deviceCodeId && <Technical text={deviceCodeId} />}</Fact>
+        <Fact name={words.t('audit.request')}>{requestId && <Technical text={requestId} />}</Fact>
         <Fact name={words.t('audit.kind_id')}>
           <Technical text={entry.kind} />
         </Fact>

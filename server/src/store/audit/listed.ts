@@ -18,6 +18,7 @@ export type ListedEvent = {
   readonly grantId: string | null
   readonly deviceCodeId: string | null
   readonly detail: Readonly<Record<string, unknown>>
+  readonly requestId: string | null
   /** Position in the chain and seal; null until the event is sealed. */
   readonly position: number | null
   readonly hash: Buffer | null
@@ -31,6 +32,7 @@ export type EventFilter = {
   /** Matches the user concerned and the actor. */
   readonly userIds: readonly string[] | null
   readonly applicationIds: readonly string[] | null
+  readonly requestId: string | null
   /** Epoch milliseconds: `from` inclusive, `until` exclusive. */
   readonly from: number | null
   readonly until: number | null
@@ -62,8 +64,9 @@ export async function listEvents(
   filter: EventFilter,
   { after, max, order }: { readonly after: number | null; readonly max: number; readonly order: EventOrder },
 ): Promise<EventPage> {
-  const { accountId, kinds, userIds, applicationIds, from, until } = filter
-  const filtered = kinds !== null || userIds !== null || applicationIds !== null
+  const { accountId, kinds, userIds, applicationIds, requestId, from, until } = filter
+  // The few events of one request are found by its index.
+  const filtered = requestId === null && (kinds !== null || userIds !== null || applicationIds !== null)
   const [beyond, within, farthest, direction] =
     order === 'newest_first' ? ['<', '>=', '-infinity', 'desc'] : ['>', '<=', 'infinity', 'asc']
   const sorted = `order by e.at ${direction}, e.id ${direction}`
@@ -79,13 +82,14 @@ export async function listEvents(
          and (e.at, e.id) ${within} (select coalesce(max(at), '${farthest}'), coalesce(max(id), 0) from edge)
          and ($5::text[] is null or e.application_id = any($5)) and ($6::text[] is null or e.kind = any($6))
          and ($7::text[] is null or e.user_id = any($7) or e.actor_id = any($7))
+         and ($10::text is null or e.request_id = $10)
        ${sorted} limit $9)
      select (select id from edge) as edge, e.id, e.at, e.kind, e.actor_kind as "actorKind", e.actor_id as "actorId", e.via, e.account_id as "accountId", e.user_id as "userId",
        e.application_id as "applicationId", e.grant_id as "grantId", e.device_code_id as "deviceCodeId", e.detail,
-       s.position, s.hash
+       e.request_id as "requestId", s.position, s.hash
      from (select 1) one left join found e on true ${WITH_SEAL}
      ${sorted}`,
-    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, max + 1],
+    [accountId, moment(from), moment(until), after, applicationIds, kinds, userIds, filtered, max + 1, requestId],
   )
   const found = rows.filter((row) => row.id !== null).map(({ edge: _, ...event }) => event)
   if (found.length > max) return { events: found.slice(0, max), after: found[max - 1]?.id ?? null }

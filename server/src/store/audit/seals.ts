@@ -35,6 +35,7 @@ export type EntryRow = {
   readonly grant_id: string | null
   readonly device_code_id: string | null
   readonly detail: string
+  readonly request_id: string | null
   readonly xid: string
 }
 
@@ -42,7 +43,7 @@ export type EntryRow = {
 const ENTRY = `e.id::text as id, trunc(extract(epoch from e.at) * 1000000)::text as at, e.kind, e.actor_kind, e.actor_id, e.via,
   e.account_id, e.user_id,
   e.application_id, e.grant_id::text as grant_id, e.device_code_id::text as device_code_id, e.detail::text as detail,
-  e.xid::text as xid`
+  e.request_id, e.xid::text as xid`
 
 const EVENT_AT = 'trunc(extract(epoch from s.event_at) * 1000000)::text as "eventAt"'
 

@@ -73,7 +73,8 @@ types.setTypeParser(INT8, Number)
 /** Size of the pool for polls. */
 const READ_CONNECTIONS = 2
 
-export function openPostgres(url: string, connections: number): Postgres {
+/** `requestId`: of the request that is being answered; null: none. */
+export function openPostgres(url: string, connections: number, requestId: () => string | null = () => null): Postgres {
   const settings: pg.PoolConfig = {
     connectionString: url,
     types,
@@ -93,7 +94,7 @@ export function openPostgres(url: string, connections: number): Postgres {
   return {
     ...queryable(pool),
     reads: queryable(readPool),
-    transaction: (work) => retryConflicts(() => transaction(pool, work)),
+    transaction: (work) => retryConflicts(() => transaction(pool, requestId(), work)),
     pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
     close: async () => {
       await Promise.all([pool.end(), readPool.end()])
@@ -151,7 +152,16 @@ function isConflict(error: unknown): boolean {
   return cause instanceof DatabaseError && (cause.code === '40001' || cause.code === '40P01')
 }
 
-async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<T>): Promise<T> {
+/** The audit events of the transaction get the id of its request by default. In one round trip with `begin`. */
+function begin(requestId: string | null): string {
+  return requestId === null ? 'begin' : `begin; set local latchkey.request_id = ${pg.escapeLiteral(requestId)}`
+}
+
+async function transaction<T>(
+  pool: pg.Pool,
+  requestId: string | null,
+  work: (tx: Transaction) => Promise<T>,
+): Promise<T> {
   const client = await pool.connect().catch(rethrowAsUnavailable)
   const tx: Transaction = { ...queryable(client), inTransaction: true }
   let broken: Error | undefined
@@ -161,7 +171,7 @@ async function transaction<T>(pool: pg.Pool, work: (tx: Transaction) => Promise<
   }
   client.on('error', onError)
   try {
-    await tx.query('begin')
+    await tx.query(begin(requestId))
     const result = await work(tx)
     await tx.query('commit')
     return result

@@ -121,6 +121,7 @@ describe('TN-04: for every request', () => {
       kinds: null,
       person: null,
       application: null,
+      request: null,
       from: null,
       until: null,
     }

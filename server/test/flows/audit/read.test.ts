@@ -34,6 +34,7 @@ const wish = (given: Partial<AuditWish> = {}): AuditWish => ({
   kinds: null,
   person: null,
   application: null,
+  request: null,
   from: null,
   until: null,
   ...given,

@@ -81,7 +81,7 @@ export function takeProblems(): readonly string[] {
 }
 
 function watch(client: object, text: string, values: readonly unknown[] | undefined): void {
-  if (text === 'begin') open.set(client, [])
+  if (/^begin\b/.test(text)) open.set(client, [])
   if (text === 'commit' || text === 'rollback') open.delete(client)
   const held = open.get(client)
   if (!held) return

@@ -32,7 +32,7 @@ function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
   const open = new Map<unknown, Sent[]>()
   const beside = new Set<Sent>()
   for (const each of sent) {
-    if (each.text === 'begin') open.set(each.on, [])
+    if (/^begin\b/.test(each.text)) open.set(each.on, [])
     const transaction = open.get(each.on) ?? []
     transaction.push(each)
     const over = each.text === 'commit' || each.text === 'rollback'

@@ -146,7 +146,15 @@ describe('with three years of months', () => {
       (tx: Queryable) =>
         listEvents(
           tx,
-          { accountId: 'acc_000000000000', kinds: null, userIds: null, applicationIds: null, from: null, until: null },
+          {
+            accountId: 'acc_000000000000',
+            kinds: null,
+            userIds: null,
+            applicationIds: null,
+            requestId: null,
+            from: null,
+            until: null,
+          },
           { after: 3, max: 50, order: 'newest_first' },
         ),
     ],
