@@ -447,7 +447,7 @@ CREATE TABLE public.grants (
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_key_change_complete CHECK (((key_changed_at IS NULL) = (previous_key_id IS NULL))),
     CONSTRAINT grants_one_origin CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
-    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'key_retired'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
+    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'key_retired'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_operator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
     CONSTRAINT grants_revoked_with_reason CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
     CONSTRAINT grants_test_a_day_at_most CHECK ((test_ends_at <= (created_at + '24:00:00'::interval))),
     CONSTRAINT grants_variant_check CHECK ((variant = ANY (ARRAY['token_set'::text, 'access_key'::text])))
@@ -962,6 +962,12 @@ ALTER TABLE ONLY public.webhook_deliveries
 ALTER TABLE ONLY public.webhook_endpoints
     ADD CONSTRAINT webhook_endpoints_pkey PRIMARY KEY (id);
 
+CREATE INDEX accounts_created_at_idx ON public.accounts USING btree (created_at, slug);
+
+CREATE INDEX accounts_name_idx ON public.accounts USING btree (lower(name) COLLATE "C", slug);
+
+CREATE INDEX accounts_slug_idx ON public.accounts USING btree (slug COLLATE "C");
+
 CREATE INDEX application_hours_hour_idx ON public.application_hours USING btree (hour);
 
 CREATE INDEX application_minutes_at_idx ON public.application_minutes USING btree (at);
@@ -978,9 +984,17 @@ CREATE INDEX application_vettings_requested_at_idx ON public.application_vetting
 
 CREATE INDEX application_vettings_vetted_at_idx ON public.application_vettings USING btree (vetted_at) WHERE (vetted_at IS NOT NULL);
 
-CREATE INDEX applications_account_id_idx ON public.applications USING btree (account_id);
+CREATE INDEX applications_account_id_created_at_idx ON public.applications USING btree (account_id, created_at, id);
+
+CREATE INDEX applications_account_id_name_idx ON public.applications USING btree (account_id, lower(name) COLLATE "C", id) WHERE (deleted_at IS NULL);
+
+CREATE INDEX applications_created_at_idx ON public.applications USING btree (created_at, id) WHERE (deleted_at IS NULL);
+
+CREATE INDEX applications_name_idx ON public.applications USING btree (lower(name) COLLATE "C", id) WHERE (deleted_at IS NULL);
 
 CREATE INDEX applications_publisher_checked_at_idx ON public.applications USING btree (publisher_checked_at) WHERE (publisher_checked_at IS NOT NULL);
+
+CREATE INDEX applications_suspended_idx ON public.applications USING btree (lower(name) COLLATE "C", id) WHERE ((suspended_at IS NOT NULL) AND (deleted_at IS NULL));
 
 CREATE INDEX applications_vouched_names_idx ON public.applications USING btree (account_id) WHERE ((publisher_status <> 'unverified'::text) AND (deleted_at IS NULL));
 
@@ -1020,7 +1034,7 @@ CREATE INDEX grant_changes_at_idx ON public.grant_changes USING btree (at);
 
 CREATE INDEX grant_changes_xid_idx ON public.grant_changes USING btree (xid);
 
-CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at);
+CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (application_id, created_at, id);
 
 CREATE INDEX grants_live_of_account_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
 
@@ -1032,7 +1046,7 @@ CREATE INDEX grants_revoked_at_idx ON public.grants USING btree (revoked_at) WHE
 
 CREATE INDEX grants_revoked_by_decision_idx ON public.grants USING btree (revoked_by_decision) WHERE (revoked_by_decision IS NOT NULL);
 
-CREATE INDEX grants_user_id_idx ON public.grants USING btree (user_id);
+CREATE INDEX grants_user_id_created_at_idx ON public.grants USING btree (user_id, created_at, id);
 
 CREATE INDEX grants_with_address_idx ON public.grants USING btree (created_at) WHERE (requested_from IS NOT NULL);
 
@@ -1083,6 +1097,12 @@ CREATE INDEX sign_in_failures_email_at_idx ON public.sign_in_failures USING btre
 CREATE INDEX sign_in_failures_network_at_idx ON public.sign_in_failures USING btree (network, at);
 
 CREATE INDEX user_roles_role_id_idx ON public.user_roles USING btree (role_id);
+
+CREATE INDEX users_account_id_created_at_idx ON public.users USING btree (account_id, created_at, id);
+
+CREATE INDEX users_account_id_email_idx ON public.users USING btree (account_id, email COLLATE "C", id);
+
+CREATE INDEX users_email_idx ON public.users USING btree (email COLLATE "C", id);
 
 CREATE INDEX webhook_deliveries_created_at_idx ON public.webhook_deliveries USING btree (created_at);
 

@@ -26,6 +26,11 @@ create table accounts (
   constraint accounts_logo_has_version check ((logo is null) = (logo_version is null))
 );
 
+-- The orders of the operators' lists, and the beginnings that their search finds. In the collation "C" an index serves both.
+create index accounts_name_idx on accounts (lower(name) collate "C", slug);
+create index accounts_slug_idx on accounts (slug collate "C");
+create index accounts_created_at_idx on accounts (created_at, slug);
+
 create table scopes (
   name        text constraint scopes_pkey primary key
               constraint scopes_name_check check (name ~ '^[a-z0-9][a-z0-9_.:-]{0,63}$'),
@@ -74,6 +79,11 @@ create table users (
   reset_by        text[] not null default '{}',
   constraint users_account_id_email_key unique (account_id, email)
 );
+
+-- Operators search by e-mail address over all accounts; administrators list the users of theirs.
+create index users_email_idx on users (email collate "C", id);
+create index users_account_id_email_idx on users (account_id, email collate "C", id);
+create index users_account_id_created_at_idx on users (account_id, created_at, id);
 
 create table user_roles (
   user_id    text not null constraint user_roles_user_id_fkey references users on delete cascade,

@@ -55,8 +55,12 @@ create table applications (
   constraint applications_missing_was_proven check (publisher_missing_since is null or publisher_proven_at is not null)
 );
 
--- Applications of an account.
-create index applications_account_id_idx on applications (account_id);
+-- Applications of an account, and of all, in the orders of their lists. In the collation "C" an index also finds what names begin with.
+create index applications_account_id_name_idx on applications (account_id, lower(name) collate "C", id) where deleted_at is null;
+create index applications_account_id_created_at_idx on applications (account_id, created_at, id);
+create index applications_name_idx on applications (lower(name) collate "C", id) where deleted_at is null;
+create index applications_created_at_idx on applications (created_at, id) where deleted_at is null;
+create index applications_suspended_idx on applications (lower(name) collate "C", id) where suspended_at is not null and deleted_at is null;
 create index applications_publisher_checked_at_idx on applications (publisher_checked_at) where publisher_checked_at is not null;
 -- Verified names, which no other application may resemble.
 create index applications_vouched_names_idx on applications (account_id) where publisher_status <> 'unverified' and deleted_at is null;

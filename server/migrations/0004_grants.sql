@@ -35,7 +35,7 @@ create table grants (
   revocation_reason   text constraint grants_revocation_reason_check check (revocation_reason in (
     'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
     'credential_reported', 'key_retired', 'never_collected', 'password_changed', 'refresh_token_reused',
-    'removed_by_administrator', 'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended',
+    'removed_by_administrator', 'removed_by_operator', 'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended',
     'user_disabled', 'user_reset')),
   -- Revoked by this decision; restored if it is undone.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
@@ -48,10 +48,10 @@ create table grants (
 -- A refresh updates the row: with free space on its page, the update is HOT and touches no index.
 with (fillfactor = 80);
 
-create index grants_user_id_idx on grants (user_id);
+create index grants_user_id_created_at_idx on grants (user_id, created_at, id);
 create index grants_live_of_account_idx on grants (account_id, created_at desc, id desc) where revoked_at is null;
 -- Grants of an application, also the recent ones.
-create index grants_application_id_created_at_idx on grants (application_id, created_at);
+create index grants_application_id_created_at_idx on grants (application_id, created_at, id);
 -- What ends with test mode.
 create index grants_live_tests_idx on grants (application_id) where test_ends_at is not null and revoked_at is null;
 create index grants_revoked_by_decision_idx on grants (revoked_by_decision) where revoked_by_decision is not null;

@@ -2,14 +2,26 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { addScope, changeScopeTitle } from '../../src/flows/applications/scope-catalogue.ts'
-import { readEveryAccount } from '../../src/flows/operator/accounts.ts'
+import { endGrantsOf } from '../../src/flows/operator/end-grants.ts'
 import { readOverview } from '../../src/flows/operator/overview.ts'
+import { searchEverything } from '../../src/flows/operator/search.ts'
 import { listScopes } from '../../src/store/applications/scopes.ts'
-import { findEveryApplication, listEveryAccount } from '../../src/store/operator/accounts.ts'
+import {
+  accountColumns,
+  listEveryAccount,
+  listEveryApplication,
+  viewAccount,
+} from '../../src/store/operator/accounts.ts'
+import { listEveryGrant } from '../../src/store/operator/grants.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { settle } from '../rig/scenes/own-applications.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+
+const byName = (search: string, after: string | null = null) =>
+  ({ search, sort: 'name', descending: false, after }) as const
+
+const EVERY = { account: null, suspended: false }
 
 let service: TestService
 let operator: MadeUser
@@ -91,9 +103,9 @@ describe('the overview', () => {
 })
 
 describe('accounts', () => {
-  it('are found by a part of their slug or name, with their counts', async () => {
+  it('are found by the beginning of their slug or name, with their counts', async () => {
     const { context, account } = service
-    const { lines } = await listEveryAccount(context.db, account.slug.slice(2).toUpperCase(), null)
+    const { lines } = await listEveryAccount(context.db, byName(account.slug.slice(0, -2).toUpperCase(), null))
     expect(lines).toEqual([
       {
         slug: account.slug,
@@ -104,22 +116,22 @@ describe('accounts', () => {
         grants: 1,
       },
     ])
-    expect((await listEveryAccount(context.db, 'ACCOUNT OPER', null)).lines.map(({ slug }) => slug)).toEqual([
+    expect((await listEveryAccount(context.db, byName('ACCOUNT OPER', null))).lines.map(({ slug }) => slug)).toEqual([
       'operators',
     ])
     for (const nothing of ['%', '_', 'nobody of that name', "'"]) {
-      expect((await listEveryAccount(context.db, nothing, null)).lines).toEqual([])
+      expect((await listEveryAccount(context.db, byName(nothing, null))).lines).toEqual([])
     }
   })
 
-  it('are listed fifty per page, each once', async () => {
+  it('are listed 25 per page, each once', async () => {
     const { context } = service
-    for (let made = 0; made < 51; made += 1) await makeAccount(context.db, { slug: `many-${made}` })
-    const first = await listEveryAccount(context.db, 'many-', null)
-    const second = await listEveryAccount(context.db, 'many-', first.after)
-    expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
+    for (let made = 0; made < 26; made += 1) await makeAccount(context.db, { slug: `many-${made}` })
+    const first = await listEveryAccount(context.db, byName('many-', null))
+    const second = await listEveryAccount(context.db, byName('many-', first.after))
+    expect([first.lines.length, second.lines.length, second.after]).toEqual([25, 1, null])
     const slugs = [...first.lines, ...second.lines].map(({ slug }) => slug)
-    expect(new Set(slugs).size).toBe(51)
+    expect(new Set(slugs).size).toBe(26)
     expect(slugs).toEqual(slugs.toSorted())
   })
 
@@ -128,25 +140,27 @@ describe('accounts', () => {
     const disabled = await makeUser(context.db, account.slug)
     await makeUser(context.db, account.slug, { holds: ['orders:read'] })
     await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
-    const seen = await readEveryAccount(context, account.slug)
-    expect(seen).toMatchObject({ slug: account.slug, people: 2, ownApplications: [{ id: application.id }] })
+    const seen = await viewAccount(context.db, account.slug)
+    expect(seen).toMatchObject({ slug: account.slug, people: 2, applications: 1 })
     expect(seen?.administrators).toEqual(
       [
         { email: user.email, disabled: false },
         { email: disabled.email, disabled: true },
       ].toSorted((one, other) => (one.email < other.email ? -1 : 1)),
     )
-    expect(await readEveryAccount(context, 'nobody')).toBeNull()
+    const own = await listEveryApplication(context.db, byName(''), { account: account.slug, suspended: false })
+    expect(own.lines.map(({ id }) => id)).toEqual([application.id])
+    expect(await viewAccount(context.db, 'nobody')).toBeNull()
   })
 })
 
 describe('applications', () => {
-  it('of all accounts are found by a part of their name or by their id', async () => {
+  it('of all accounts are found by the beginning of their name or by their id', async () => {
     const { context, config, application, account } = service
     const made = await makeApplication(context.db, config, 'operators', { name: 'Hafenlichter' })
     await suspendApplication(context.db, made.id, 'to see it')
-    const byName = await findEveryApplication(context.db, 'hafenL', null)
-    expect(byName).toEqual({
+    const named = await listEveryApplication(context.db, byName('hafenL', null), EVERY)
+    expect(named).toEqual({
       lines: [
         {
           id: made.id,
@@ -159,20 +173,130 @@ describe('applications', () => {
       ],
       after: null,
     })
-    const byId = await findEveryApplication(context.db, application.id, null)
+    const byId = await listEveryApplication(context.db, byName(application.id, null), EVERY)
     expect(byId.lines).toMatchObject([{ id: application.id, account: account.slug, suspended: false, grants: 1 }])
-    expect((await findEveryApplication(context.db, application.id.slice(0, 8), null)).lines).toEqual([])
+    expect((await listEveryApplication(context.db, byName(application.id.slice(0, 8), null), EVERY)).lines).toEqual([])
   })
 
-  it('are listed fifty per page, each once, also those of the same name', async () => {
+  it('are listed 25 per page, each once, also those of the same name', async () => {
     const { context, config, account } = service
-    for (let made = 0; made < 51; made += 1) await makeApplication(context.db, config, account.slug, { name: 'Twins' })
-    const first = await findEveryApplication(context.db, 'twins', null)
-    const second = await findEveryApplication(context.db, 'twins', first.after)
-    expect([first.lines.length, second.lines.length, second.after]).toEqual([50, 1, null])
-    expect(new Set([...first.lines, ...second.lines].map(({ id }) => id)).size).toBe(51)
+    for (let made = 0; made < 26; made += 1) await makeApplication(context.db, config, account.slug, { name: 'Twins' })
+    const first = await listEveryApplication(context.db, byName('twins', null), EVERY)
+    const second = await listEveryApplication(context.db, byName('twins', first.after), EVERY)
+    expect([first.lines.length, second.lines.length, second.after]).toEqual([25, 1, null])
+    expect(new Set([...first.lines, ...second.lines].map(({ id }) => id)).size).toBe(26)
     await service.database.query("update applications set deleted_at = now() where name = 'Twins'")
-    expect((await findEveryApplication(context.db, 'twins', null)).lines).toEqual([])
+    expect((await listEveryApplication(context.db, byName('twins', null), EVERY)).lines).toEqual([])
+  })
+})
+
+describe('the tables', () => {
+  it('are sorted by each of their columns, in both directions, and continue where a page ended', async () => {
+    const { context } = service
+    const wish = { search: 'many-', after: null }
+    for (const sort of accountColumns) {
+      const all = async (descending: boolean) => {
+        const first = await listEveryAccount(context.db, { ...wish, sort, descending })
+        const rest = await listEveryAccount(context.db, { ...wish, sort, descending, after: first.after })
+        return [...first.lines, ...rest.lines].map(({ slug }) => slug)
+      }
+      const ascending = await all(false)
+      expect([sort, new Set(ascending).size]).toEqual([sort, 26])
+      expect(await all(true)).toEqual(ascending.toReversed())
+    }
+  })
+
+  it('of applications show only suspended ones on request', async () => {
+    const { lines } = await listEveryApplication(service.context.db, byName(''), { account: null, suspended: true })
+    expect(lines.map(({ name }) => name)).toEqual(['Hafenlichter'])
+  })
+})
+
+describe('the search', () => {
+  it('finds an account, a user, an application, a grant and the events of a request, and nothing else', async () => {
+    const { context, account, user, application, database } = service
+    const [grant] = await database.query<{ id: string }>('select id from grants limit 1')
+    await database.query(
+      `insert into audit_events (at, kind, actor_kind, actor_id, via, request_id)
+       values (now(), 'session.ended', 'service', 'expiry', 'job', '5f0c9a7be1d24836')`,
+    )
+    const kinds = async (text: string) => {
+      const { accounts, people, applications, grants, events } = await searchEverything(context, text)
+      return [
+        accounts.map(({ slug }) => slug),
+        ...[people, applications, grants].map((found) => found.map(({ id }) => id)),
+        events.map(({ kind }) => kind),
+      ]
+    }
+    expect(await kinds(account.slug)).toEqual([[account.slug], [], [], [], []])
+    expect(await kinds(account.id)).toEqual([[account.slug], [], [], [], []])
+    expect(await kinds(user.email.toUpperCase())).toEqual([[], [user.id], [], [], []])
+    expect(await kinds(user.id)).toEqual([[], [user.id], [], [], []])
+    expect(await kinds('hafen')).toEqual([[], [], [expect.stringMatching(/^app_/)], [], []])
+    expect(await kinds(application.id)).toEqual([[], [], [application.id], [], []])
+    expect(await kinds(grant?.id ?? '')).toEqual([[], [], [], [grant?.id], []])
+    expect(await kinds('5f0c9a7be1d24836')).toEqual([[], [], [], [], ['session.ended']])
+    for (const nothing of ['%', '_%', '5f0c9a7b', "' or 1=1", grant?.id.slice(0, 10) ?? '']) {
+      expect([nothing, await kinds(nothing)]).toEqual([nothing, [[], [], [], [], []]])
+    }
+  })
+})
+
+describe('ending every grant of a user', () => {
+  it('revokes token sets and access keys, records each, and leaves the grants of others', async () => {
+    const { context, account, database } = service
+    const user = await makeUser(context.db, account.slug, { holds: ['orders:read'] })
+    const other = await makeUser(context.db, account.slug, { holds: ['orders:read'] })
+    const both = async (by: MadeUser) => {
+      await connect(service, { user: by, scope: 'orders:read' })
+      await connect(service, { user: by, scope: 'orders:read', variant: 'key' })
+    }
+    await both(user)
+    await both(other)
+    expect(await endGrantsOf(context, user.id, other.id)).toEqual({ outcome: 'forbidden' })
+    expect(await endGrantsOf(context, operator.id, 'usr_000000000000')).toEqual({ outcome: 'not_found' })
+    expect(await endGrantsOf(context, operator.id, user.id)).toEqual({ outcome: 'ended', grants: 2 })
+    const all = { search: '', sort: 'connected', descending: true, after: null } as const
+    const reasons = async (of: MadeUser) =>
+      (await listEveryGrant(context.db, all, { of: { userId: of.id }, live: false })).lines.map(({ reason }) => reason)
+    expect(await reasons(user)).toEqual(['removed_by_operator', 'removed_by_operator'])
+    expect(await reasons(other)).toEqual([null, null])
+    expect((await listEveryGrant(context.db, all, { of: { userId: user.id }, live: true })).lines).toEqual([])
+    const events = await database.query<{ actor_kind: string; actor_id: string }>(
+      "select actor_kind, actor_id from audit_events where kind = 'grant.revoked' and user_id = $1",
+      [user.id],
+    )
+    expect(events).toEqual(Array(2).fill({ actor_kind: 'operator', actor_id: operator.id }))
+  })
+})
+
+describe('what needs attention', () => {
+  it('counts what waits for an operator, and names applications whose webhooks fail', async () => {
+    const { context, database, application } = service
+    const before = (await readOverview(context)).attention
+    expect(before).toMatchObject({ proposals: 0, vettings: 0, suspended: 1, failingWebhooks: { count: 0 } })
+    await database.query(
+      `insert into webhook_endpoints (id, application_id, url, key_id, created_at)
+       values ('whe_1', $1, 'https://receiver.example/', 1, now())`,
+      [application.id],
+    )
+    const fail = (attempts: number) =>
+      database.query(
+        `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, attempts)
+         values ('whe_1', gen_random_uuid(), 'grant.created', '{}', now(), now() + interval '1 day', $1)`,
+        [attempts],
+      )
+    await fail(2)
+    expect((await readOverview(context)).attention.failingWebhooks.count).toBe(0)
+    await fail(3)
+    const [{ name } = { name: '' }] = await database.query<{ name: string }>(
+      'select name from applications where id = $1',
+      [application.id],
+    )
+    expect((await readOverview(context)).attention.failingWebhooks).toEqual({
+      count: 1,
+      applications: [{ id: application.id, name }],
+    })
   })
 })
 

@@ -3,9 +3,6 @@ import { type OperatorChangeLine, operatorChanges } from '../../src/core/operato
 import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
 import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
 import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
-import { operatorAccountPage } from '../../src/pages/operator/account.tsx'
-import { operatorAccountsPage } from '../../src/pages/operator/accounts.tsx'
-import { operatorApplicationsPage } from '../../src/pages/operator/applications.tsx'
 import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator/changes.tsx'
 import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
@@ -17,6 +14,8 @@ import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
+
+import { everyListPage } from './make-operator-lists.ts'
 
 const ID = 'app_k3v9m2x7q4tz'
 const MINUTE = 60_000
@@ -190,6 +189,14 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     live: { waitingDevices: 1_204, pollsPerSecond: 241.3, outcomes: { granted: 310, rejected: 12, expired: 80 } },
     reviews: [makeListedReview()],
     openReviews: 1,
+    attention: {
+      decisions: 1,
+      proposals: 2,
+      vettings: 3,
+      operatorChanges: 1,
+      suspended: 4,
+      failingWebhooks: { count: 1, applications: [{ id: ID, name: 'Acme Signage' }] },
+    },
     waitingSuspensions: { count: 1, oldest: NOW - 2 * 60 * MINUTE },
     ...given,
   }
@@ -266,7 +273,6 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const wrong = (form: Partial<DecisionForm>) =>
     operatorApplicationPage(at('/operator/application'), { ...application, form: makeForm({ words: text, ...form }) })
   const task = { name: text, everyMs: 1_000, succeededAgoMs: null, failedAgoMs: 90_000, failure: text, overdue: true }
-  const account = { slug: 'acme', name: text, createdAt: NOW, people: 3, applications: 1, grants: 2 }
   const listed = { id: ID, name: text, account: 'acme', createdAt: NOW, suspended: true, grants: 2 }
   const vetting = {
     ...{ id: ID, name: text, account: 'acme', scopes: ['orders:read'], redirects: [text] },
@@ -301,23 +307,7 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
       at('/operator/rule'),
       makeRule({ values: { ...makeRule().values, share: text }, problem: 'share' }),
     ),
-    operatorAccounts: operatorAccountsPage(at('/operator/accounts'), {
-      search: text,
-      accounts: [account],
-      after: 'acme',
-    }),
-    operatorAccountsNone: operatorAccountsPage(at('/operator/accounts'), { search: '', accounts: [], after: null }),
-    operatorAccount: operatorAccountPage(at('/operator/account'), {
-      ...account,
-      host: 'acme.service.example',
-      administrators: [{ email: text, disabled: true }],
-      applications: [{ ...listed, account: null }],
-    }),
-    operatorApplications: operatorApplicationsPage(at('/operator/applications'), {
-      search: text,
-      applications: [listed],
-      after: ID,
-    }),
+    ...everyListPage(at, text, listed),
     operatorChanges: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, notice: 'declined' })),
     operatorChangesStale: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, problem: 'stale' })),
     operatorChangesWordless: operatorChangesPage(at('/operator/changes'), makeChanges({ problem: { noWordsFor: ID } })),

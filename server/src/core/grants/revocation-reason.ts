@@ -13,6 +13,7 @@ export const revocationReasons = [
   'password_changed',
   'refresh_token_reused',
   'removed_by_administrator',
+  'removed_by_operator',
   'removed_by_user',
   'revoked_by_application',
   'revoked_by_review',

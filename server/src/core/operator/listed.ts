@@ -8,7 +8,7 @@ export type AccountLine = {
   /** Users who are not disabled, including invited ones. */
   readonly people: number
   readonly applications: number
-  /** Live grants of its users. */
+  /** Live grants of its users, counted up to a thousand. */
   readonly grants: number
 }
 
@@ -20,8 +20,35 @@ export type ApplicationLine = {
   readonly account: string
   readonly createdAt: number
   readonly suspended: boolean
-  /** Live grants of all users. */
+  /** Live grants of all users, counted up to a thousand. */
   readonly grants: number
+}
+
+/** A user of any account. */
+export type PersonLine = {
+  readonly id: string
+  readonly email: string
+  /** Slug. */
+  readonly account: string
+  readonly createdAt: number
+  readonly disabled: boolean
+}
+
+/** A grant of any user. */
+export type OperatorGrantLine = {
+  readonly id: string
+  readonly userId: string
+  readonly email: string
+  /** Slug. */
+  readonly account: string
+  readonly applicationId: string
+  readonly application: string
+  readonly connectedAt: number
+  /** The start of a day, in UTC. */
+  readonly lastUsedOn: number | null
+  readonly endedAt: number | null
+  /** Null while it is live. A row may have a reason that this version does not know. */
+  readonly reason: string | null
 }
 
 /** A background task of this process. */

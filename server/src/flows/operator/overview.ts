@@ -2,8 +2,10 @@
  * Overview page for operators: health of PostgreSQL, Redis and mail, tasks of this process, live figures, open reviews.
  */
 
+import type { Attention } from '../../core/operator/attention.ts'
 import type { TaskLine } from '../../core/operator/listed.ts'
 import type { ReviewLine } from '../../core/reviews/review.ts'
+import { readAttention } from '../../store/operator/attention.ts'
 import {
   type CodeOutcomes,
   type MailFigures,
@@ -40,6 +42,7 @@ export type Overview = {
   }
   /** Open reviews, most harmful first. */
   readonly reviews: readonly ReviewLine[]
+  readonly attention: Attention
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
 }
@@ -70,6 +73,7 @@ export async function readOverview(context: Context): Promise<Overview> {
       outcomes: await readOutcomes(db).catch(tooMany),
     },
     reviews: await listReviews(context, 'open'),
+    attention: await readAttention(db),
     waitingSuspensions: await readWaitingSuspensions(context),
   }
 }

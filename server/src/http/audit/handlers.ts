@@ -94,7 +94,7 @@ function wishFor(
   }
 }
 
-function entryOf(line: AuditLine, scope: Scope): AuditEntry {
+export function entryOf(line: AuditLine, scope: Scope): AuditEntry {
   const { id, at, kind, who, userId, applicationId, grantId, deviceCodeId, detail, requestId, position } = line
   return {
     id,

@@ -1,13 +1,18 @@
 /** Operators' console: the health of the service, and the accounts and applications of all tenants. */
 import { accountOrigin } from '../../flows/accounts/address.ts'
-import { readEveryAccount } from '../../flows/operator/accounts.ts'
 import { readOverview } from '../../flows/operator/overview.ts'
 import { operatorAccountPage } from '../../pages/operator/account.tsx'
 import { operatorAccountsPage } from '../../pages/operator/accounts.tsx'
 import { operatorApplicationsPage } from '../../pages/operator/applications.tsx'
 import { operatorOverviewPage } from '../../pages/operator/overview.tsx'
-import { findEveryApplication, listEveryAccount } from '../../store/operator/accounts.ts'
-import type { FormFields } from '../parameters.ts'
+import {
+  accountColumns,
+  applicationColumns,
+  listEveryAccount,
+  listEveryApplication,
+  viewAccount,
+} from '../../store/operator/accounts.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
 /** Number of open reviews shown on the overview page. */
@@ -19,29 +24,26 @@ export const showOverview: PageHandler<UserRequest> = async (context, { now, fra
   return { page: operatorOverviewPage(frame, { ...overview, now, reviews: first, openReviews: reviews.length }) }
 }
 
+const BY_NAME = { sort: 'name', descending: false } as const
+
 export const showAccounts: PageHandler<UserRequest> = async (context, { fields, frame }) => {
-  const { search, after } = readSearch(fields)
-  const { lines, ...more } = await listEveryAccount(context.db, search, after)
-  return { page: operatorAccountsPage(frame, { search, accounts: lines, ...more }) }
+  const wish = readTableWish(fields, accountColumns, BY_NAME)
+  return { page: operatorAccountsPage(frame, { wish, accounts: await listEveryAccount(context.db, wish) }) }
 }
 
 export const showAccount: PageHandler<UserRequest> = async (context, { fields, frame }) => {
-  const account = await readEveryAccount(context, fields.get('account') ?? '')
+  const account = await viewAccount(context.db, fields.get('account') ?? '')
   if (!account) return { refusal: 'not_found' }
-  const { slug, name, createdAt, people, grants, administrators, ownApplications } = account
-  const { host } = new URL(accountOrigin(context, slug))
-  const applications = ownApplications.map((each) => ({ ...each, account: null }))
-  return {
-    page: operatorAccountPage(frame, { slug, name, host, createdAt, people, grants, administrators, applications }),
-  }
+  const { host } = new URL(accountOrigin(context, account.slug))
+  const wish = readTableWish(fields, applicationColumns, BY_NAME)
+  const filter = { account: account.slug, suspended: false }
+  const applications = await listEveryApplication(context.db, wish, filter)
+  return { page: operatorAccountPage(frame, { ...account, host, wish, applications }) }
 }
 
 export const showEveryApplication: PageHandler<UserRequest> = async (context, { fields, frame }) => {
-  const { search, after } = readSearch(fields)
-  const { lines, ...more } = await findEveryApplication(context.db, search, after)
-  return { page: operatorApplicationsPage(frame, { search, applications: lines, ...more }) }
-}
-
-function readSearch(fields: FormFields): { search: string; after: string | null } {
-  return { search: (fields.get('q') ?? '').trim().slice(0, 100), after: fields.get('after') || null }
+  const wish = readTableWish(fields, applicationColumns, BY_NAME)
+  const suspended = fields.get('status') === 'suspended'
+  const applications = await listEveryApplication(context.db, wish, { account: null, suspended })
+  return { page: operatorApplicationsPage(frame, { wish, suspended, applications }) }
 }

@@ -9,6 +9,7 @@ import type { PageRoute } from '../route.ts'
 import { acceptChange, declineChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
 import { confirmOperator, rejectOperator, showOperators } from './operators.ts'
+import { endConnections, showGrants, showPerson, showSearch } from './people.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'
 import { approveApplication, showVettings, withdrawApproval } from './vetting.ts'
 
@@ -46,6 +47,18 @@ export const operatorRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/operator/applications', access: 'operator', handler: showEveryApplication },
   { method: 'GET', path: '/operator/accounts', access: 'operator', handler: showAccounts },
   { method: 'GET', path: '/operator/account', access: 'operator', handler: showAccount, fresh: true },
+  { method: 'GET', path: '/operator/search', access: 'operator', handler: showSearch, fresh: true },
+  { method: 'GET', path: '/operator/grants', access: 'operator', handler: showGrants, fresh: true },
+  { method: 'GET', path: '/operator/person', access: 'operator', handler: showPerson, fresh: true },
+  {
+    method: 'POST',
+    path: '/operator/person/end-connections',
+    access: 'operator',
+    handler: endConnections,
+    bound: ['user'],
+    from: '/operator/person?user={user}',
+    fresh: true,
+  },
   { method: 'GET', path: '/operator/rule', access: 'operator', handler: showRule, fresh: true },
   {
     method: 'POST',

@@ -1,21 +1,24 @@
 /** Page about one account, for operators: its administrators as contacts, and its applications. */
-import type { AccountLine } from '../../core/operator/listed.ts'
+import type { AccountLine, ApplicationLine } from '../../core/operator/listed.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { ApplicationRows, type ListedApplication } from './applications.tsx'
+import { grantCount } from '../ui/table.tsx'
+import { ApplicationTable } from './applications.tsx'
 
 export type OperatorAccountModel = Omit<AccountLine, 'applications'> & {
+  readonly wish: TableWish<'name' | 'created'>
   /** Host name. */
   readonly host: string
   readonly administrators: readonly { readonly email: string; readonly disabled: boolean }[]
-  readonly applications: readonly ListedApplication[]
+  readonly applications: TablePage<ApplicationLine>
 }
 
 export function operatorAccountPage(frame: Frame, model: OperatorAccountModel): string {
   const { words } = frame
-  const { name, administrators, applications } = model
+  const { slug, name, administrators, applications, wish } = model
   return page(
     frame,
     name,
@@ -38,7 +41,10 @@ export function operatorAccountPage(frame: Frame, model: OperatorAccountModel): 
             <Day words={words} ms={model.createdAt} />
           </Fact>
           <Fact name={words.t('operator.people')}>{words.number(model.people)}</Fact>
-          <Fact name={words.t('developer.in_use')}>{words.t('operator.grants_count', { grants: model.grants })}</Fact>
+          <Fact name={words.t('layout.audit')}>
+            <a href={`/operator/audit?account=${encodeURIComponent(slug)}`}>{words.t('operator.account_audit')}</a>
+          </Fact>
+          <Fact name={words.t('developer.in_use')}>{grantCount(words, model.grants)}</Fact>
           <Fact name={words.t('operator.administrators')}>
             {administrators.length === 0 ? (
               words.t('operator.administrators_none')
@@ -57,11 +63,12 @@ export function operatorAccountPage(frame: Frame, model: OperatorAccountModel): 
       </section>
       <section class="card stack" aria-labelledby="applications">
         <h2 id="applications">{words.t('operator.account_applications')}</h2>
-        {applications.length === 0 ? (
-          <p>{words.t('operator.account_applications_none')}</p>
-        ) : (
-          <ApplicationRows words={words} applications={applications} />
-        )}
+        <ApplicationTable
+          words={words}
+          place={{ path: '/operator/account', kept: { account: slug }, wish }}
+          applications={applications}
+          none={words.t('operator.account_applications_none')}
+        />
       </section>
     </>,
     { wide: true },

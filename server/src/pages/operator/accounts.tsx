@@ -1,59 +1,63 @@
-/** Accounts of the service, searchable, for operators. */
+/** Accounts of the service, for operators. */
 import type { AccountLine } from '../../core/operator/listed.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { More, Search } from '../ui/search.tsx'
+import { grantCount, Table, TableSearch } from '../ui/table.tsx'
+import { accountHref } from './hrefs.ts'
+
+type Column = 'name' | 'address' | 'created'
 
 export type OperatorAccountsModel = {
-  readonly search: string
-  readonly accounts: readonly AccountLine[]
-  /** Cursor of the next page; null on the last one. */
-  readonly after: string | null
+  readonly wish: TableWish<Column>
+  readonly accounts: TablePage<AccountLine>
 }
 
-const HERE = '/operator/accounts'
-
-export function operatorAccountsPage(frame: Frame, { search, accounts, after }: OperatorAccountsModel): string {
+export function operatorAccountsPage(frame: Frame, { wish, accounts }: OperatorAccountsModel): string {
   const { words } = frame
   const title = words.t('operator.nav_accounts')
+  const place = { path: '/operator/accounts', wish }
   return page(
     frame,
     title,
     <>
       <header class="stack tight">
         <h1>{title}</h1>
-        <Search
+        <TableSearch
           words={words}
-          action={HERE}
+          place={place}
           label={words.t('operator.accounts_search')}
           hint={words.t('operator.accounts_search_hint')}
-          value={search}
         />
       </header>
       <section class="card stack" aria-label={title}>
-        {accounts.length === 0 ? (
-          <p>{words.t('operator.none_found')}</p>
-        ) : (
-          <ul class="rows">
-            {accounts.map(({ slug, name, people, applications, grants, createdAt }) => (
-              <li key={slug}>
-                <div>
-                  <a class="target" href={`/operator/account?account=${encodeURIComponent(slug)}`}>
-                    <bdi>{name}</bdi>
-                  </a>{' '}
-                  <bdi class="technical soft">{slug}</bdi>
-                  <p class="hint">
-                    {words.t('operator.people_count', { people })} ·{' '}
-                    {words.t('operator.applications_count', { applications })} ·{' '}
-                    {words.t('operator.grants_count', { grants })} · <Day words={words} ms={createdAt} />
-                  </p>
-                </div>
-              </li>
-            ))}
-          </ul>
-        )}
-        <More words={words} action={HERE} value={search} after={after} />
+        <Table
+          words={words}
+          label={title}
+          place={place}
+          columns={[
+            { title: words.t('operator.account'), sort: 'name' },
+            { title: words.t('operator.address'), sort: 'address' },
+            { title: words.t('operator.people') },
+            { title: words.t('operator.account_applications') },
+            { title: words.t('operator.connections') },
+            { title: words.t('operator.since'), sort: 'created' },
+          ]}
+          page={accounts}
+          keyOf={({ slug }) => slug}
+          cellsOf={({ slug, name, people, applications, grants, createdAt }) => [
+            <a href={accountHref(slug)}>
+              <bdi>{name}</bdi>
+            </a>,
+            <bdi class="technical">{slug}</bdi>,
+            words.number(people),
+            words.number(applications),
+            grantCount(words, grants),
+            <Day words={words} ms={createdAt} />,
+          ]}
+          none={words.t('operator.none_found')}
+        />
       </section>
     </>,
     { wide: true },

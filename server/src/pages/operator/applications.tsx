@@ -1,28 +1,29 @@
-/** Applications of the service, searchable, for operators: all of them, not only those under review. */
+/** Applications of the service, for operators: all of them, not only those under review. */
 import type { ApplicationLine } from '../../core/operator/listed.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
+import { Select } from '../ui/field-kinds.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { More, Search } from '../ui/search.tsx'
+import { grantCount, Table, type TablePlace, TableSearch } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
+import { accountHref } from './hrefs.ts'
 
-/** `account` is null where the page already names the account. */
-export type ListedApplication = Omit<ApplicationLine, 'account'> & { readonly account: string | null }
+type Column = 'name' | 'created'
 
 export type OperatorApplicationsModel = {
-  readonly search: string
-  readonly applications: readonly ListedApplication[]
-  /** Cursor of the next page; null on the last one. */
-  readonly after: string | null
+  readonly wish: TableWish<Column>
+  /** Only suspended ones. */
+  readonly suspended: boolean
+  readonly applications: TablePage<ApplicationLine>
 }
-
-const HERE = '/operator/applications'
 
 export function operatorApplicationsPage(frame: Frame, model: OperatorApplicationsModel): string {
   const { words } = frame
-  const { search, applications, after } = model
+  const { wish, suspended, applications } = model
   const title = words.t('operator.nav_applications')
+  const path = '/operator/applications'
   return page(
     frame,
     title,
@@ -30,47 +31,72 @@ export function operatorApplicationsPage(frame: Frame, model: OperatorApplicatio
       <header class="stack tight">
         <h1>{title}</h1>
         <p class="soft">{words.t('operator.applications_text')}</p>
-        <Search
+        <TableSearch
           words={words}
-          action={HERE}
+          place={{ path, wish }}
           label={words.t('operator.applications_search')}
           hint={words.t('operator.applications_search_hint')}
-          value={search}
-        />
+        >
+          <Select
+            id="status"
+            label={words.t('operator.status')}
+            options={[
+              { value: '', text: words.t('operator.status_any') },
+              { value: 'suspended', text: words.t('operator.suspended') },
+            ]}
+            value={suspended ? 'suspended' : ''}
+          />
+        </TableSearch>
       </header>
       <section class="card stack" aria-label={title}>
-        {applications.length === 0 ? (
-          <p>{words.t('operator.none_found')}</p>
-        ) : (
-          <ApplicationRows words={words} applications={applications} />
-        )}
-        <More words={words} action={HERE} value={search} after={after} />
+        <ApplicationTable
+          words={words}
+          place={{ path, wish, kept: { status: suspended ? 'suspended' : '' } }}
+          applications={applications}
+          none={words.t('operator.none_found')}
+        />
       </section>
     </>,
     { wide: true },
   )
 }
 
-type RowsProps = { readonly words: Words; readonly applications: readonly ListedApplication[] }
+type TableProps = {
+  readonly words: Words
+  readonly place: TablePlace<Column>
+  readonly applications: TablePage<ApplicationLine>
+  readonly none: string
+}
 
-export function ApplicationRows({ words, applications }: RowsProps) {
+export function ApplicationTable({ words, place, applications, none }: TableProps) {
   return (
-    <ul class="rows">
-      {applications.map(({ id, name, account, createdAt, suspended, grants }) => (
-        <li key={id}>
-          <div>
-            <a class="target" href={operatorHref(id)}>
-              <bdi>{name}</bdi>
-            </a>{' '}
-            <bdi class="technical soft">{id}</bdi>
-            <p class="hint">
-              {account !== null && `${words.t('operator.line_account', { account })} · `}
-              {words.t('operator.grants_count', { grants })} · <Day words={words} ms={createdAt} />
-            </p>
-          </div>
-          {suspended && <span class="badge danger">{words.t('operator.suspended')}</span>}
-        </li>
-      ))}
-    </ul>
+    <Table
+      words={words}
+      label={words.t('operator.nav_applications')}
+      place={place}
+      columns={[
+        { title: words.t('audit.application'), sort: 'name' },
+        { title: words.t('developer.id') },
+        { title: words.t('operator.account') },
+        { title: words.t('operator.connections') },
+        { title: words.t('operator.since'), sort: 'created' },
+        { title: words.t('operator.status') },
+      ]}
+      page={applications}
+      keyOf={({ id }) => id}
+      cellsOf={({ id, name, account, createdAt, suspended, grants }) => [
+        <a href={operatorHref(id)}>
+          <bdi>{name}</bdi>
+        </a>,
+        <bdi class="technical soft">{id}</bdi>,
+        <a href={accountHref(account)}>
+          <bdi>{account}</bdi>
+        </a>,
+        <a href={`/operator/grants?application=${id}`}>{grantCount(words, grants)}</a>,
+        <Day words={words} ms={createdAt} />,
+        suspended && <span class="badge danger">{words.t('operator.suspended')}</span>,
+      ]}
+      none={none}
+    />
   )
 }

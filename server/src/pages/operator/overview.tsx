@@ -1,5 +1,6 @@
 /** Overview page for operators: problems of the service, live figures, and work that waits. */
 import type { ComponentChildren } from 'preact'
+import type { Attention } from '../../core/operator/attention.ts'
 import type { TaskLine } from '../../core/operator/listed.ts'
 import type { ReviewLine } from '../../core/reviews/review.ts'
 import { ReviewList } from '../reviews/line.tsx'
@@ -9,6 +10,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
+import { AttentionCard } from './attention.tsx'
 import { TaskTable } from './tasks.tsx'
 
 export type OperatorOverviewModel = {
@@ -43,6 +45,7 @@ export type OperatorOverviewModel = {
   /** The first few open reviews. */
   readonly reviews: readonly ReviewLine[]
   readonly openReviews: number
+  readonly attention: Attention
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits, null if none. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
 }
@@ -64,14 +67,17 @@ export function operatorOverviewPage(frame: Frame, model: OperatorOverviewModel)
         </p>
       </header>
       <Verdict words={words} model={model} />
+      <div class="beside">
+        <Queue words={words} model={model} />
+        <AttentionCard words={words} attention={model.attention} />
+      </div>
       <Live words={words} model={model} />
-      <Queue words={words} model={model} />
       <Engines words={words} model={model} />
-      <section class="card stack" aria-labelledby="tasks">
-        <h2 id="tasks">{words.t('operator.tasks')}</h2>
+      <details class="card find" open={model.tasks.some(({ overdue }) => overdue)}>
+        <summary>{words.t('operator.tasks')}</summary>
         <p class="soft">{words.t('operator.tasks_text')}</p>
         <TaskTable words={words} tasks={model.tasks} />
-      </section>
+      </details>
     </>,
     { wide: true },
   )

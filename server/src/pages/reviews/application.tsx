@@ -114,7 +114,10 @@ function About({ frame: { words }, model }: PartProps) {
         </Fact>
         <Fact name={words.t('developer.connected')}>{model.deviceFlow && words.t('developer.by_code')}</Fact>
         <Fact name={words.t('developer.secrets')}>{model.public && words.t('developer.no_secret')}</Fact>
-        <Fact name={words.t('developer.in_use')}>{words.t('developer.grants', { grants })}</Fact>
+        <Fact name={words.t('developer.in_use')}>
+          {words.t('developer.grants', { grants })}{' '}
+          <a href={`/operator/grants?application=${id}`}>{words.t('operator.who_connected')}</a>
+        </Fact>
         <Fact name={words.t('operator.interval')}>
           {words.t('operator.seconds', { seconds: model.pollIntervalSeconds })}
         </Fact>

@@ -191,12 +191,38 @@ function Navigation({ frame, parent }: { readonly frame: Frame; readonly parent:
         </ul>
       </nav>
       {user?.operator && operating && (
-        <Menu words={words} label="operator.nav" places={operatorPlaces} path={path} parent={parent} />
+        <>
+          <Menu words={words} label="operator.nav" places={operatorPlaces} path={path} parent={parent} />
+          <Find words={words} />
+        </>
       )}
       {user?.administrator && within && (
         <Menu words={words} label="layout.account_navigation" places={accountPlaces} path={path} parent={parent} />
       )}
     </div>
+  )
+}
+
+/** Search field of the operators' console: one for everything that has a name or an id. */
+function Find({ words }: { readonly words: Words }) {
+  return (
+    <search>
+      <form method="get" action="/operator/search" class="find-all">
+        <label for="find" class="visually-hidden">
+          {words.t('operator.find')}
+        </label>
+        <input
+          id="find"
+          name="q"
+          autocomplete="off"
+          maxLength={200}
+          placeholder={words.t('operator.find_placeholder')}
+        />
+        <button type="submit" class="button quiet">
+          {words.t('operator.search')}
+        </button>
+      </form>
+    </search>
   )
 }
 
@@ -232,6 +258,7 @@ const WITHIN: Readonly<Record<string, string>> = {
   '/account/person': '/account/people',
   '/account/role': '/account/roles',
   '/operator/account': '/operator/accounts',
+  '/operator/person': '/operator/accounts',
 }
 
 type PlaceLinkProps = {

@@ -270,11 +270,13 @@ export type Revocation =
   | { readonly applicationId: string; readonly decisionId?: string }
   /** Token sets of a user only: access keys stay valid until they are revoked one by one. */
   | { readonly tokenSetsOf: string }
+  /** All grants of a user, access keys included. */
+  | { readonly userId: string }
   /** Grants made in test mode of this application only. */
   | { readonly testsOf: string }
 
 /**
- * Revokes every live grant of an application, every token set of a user, or every test grant of an application, each
+ * Revokes every live grant of an application or a user, every token set of a user, or every test grant of an application, each
  * with an audit event. Returns the number of revoked grants.
  */
 export async function revokeGrants(
@@ -316,6 +318,7 @@ function revocationOf(which: Revocation): RevocationQuery {
     const of = which.tokenSetsOf
     return { condition: "user_id = $1 and variant = 'token_set'", of, about: { userId: of } }
   }
+  if ('userId' in which) return { condition: 'user_id = $1', of: which.userId, about: { userId: which.userId } }
   if ('testsOf' in which) {
     const of = which.testsOf
     return { condition: 'application_id = $1 and test_ends_at is not null', of, about: { applicationId: of } }

@@ -61,6 +61,12 @@ it('AD-01: names, appeals, operators’ texts and all other values of rows are t
   await service.database.query('insert into application_vettings (application_id, requested_at) values ($1, now())', [
     scene.application.id,
   ])
+  await service.database.query(
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, dialog_id, key_id, created_at)
+     select 'grt_00000000000000000001', gen_random_uuid(), account_id, id, $2, 'token_set', '{}', gen_random_uuid(), 1, now()
+     from users where id = $1`,
+    [scene.operator.id, scene.application.id],
+  )
   const looked = operatorPages.filter(
     ({ method, path }) => method === 'GET' && !['/operator/rule', '/operator/changes/logo'].includes(path),
   )
@@ -99,7 +105,7 @@ it('AD-01: values of forms and of the query are never markup', async () => {
       const page = await looking.send('POST', route.path, { ...free, [text]: text, ...bound, token })
       shown.push(`${page.status} ${page.text}`)
     }
-    for (const path of ['/operator/accounts', '/operator/applications', '/operator/reviews', '/operator/rule']) {
+    for (const path of ['accounts', 'applications', 'search', 'reviews', 'rule'].map((each) => `/operator/${each}`)) {
       const query = new URLSearchParams({ q: text, after: text, filter: text, notice: text })
       shown.push((await looking.send('GET', `${path}?${query}`)).text)
     }

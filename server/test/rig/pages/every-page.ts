@@ -169,7 +169,7 @@ async function developerPages({ service, own, applications }: Northwind): Promis
 
 /** The operators' console, at the operators' account. */
 async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]> {
-  const { applications, operators, own, service } = northwind
+  const { ann, applications, operators, own, service } = northwind
   const [proposal] = await service.database.query<{ version: number }>(
     'select version from application_proposals where application_id = $1',
     [own.shop.id],
@@ -192,6 +192,10 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     'operator-accounts': '/operator/accounts',
     'operator-account': '/operator/account?account=makers',
     'operator-account-own': '/operator/account?account=northwind',
+    'operator-search': '/operator/search?q=north',
+    'operator-search-none': '/operator/search?q=nothing+of+that+name',
+    'operator-grants': `/operator/grants?application=${applications.signage.id}`,
+    'operator-person': `/operator/person?user=${ann.id}`,
     'operator-operators': '/operator/operators',
     'operator-rule': '/operator/rule',
     'operator-scopes': '/operator/scopes',

@@ -66,14 +66,15 @@ export class OperatorConsole implements Parts {
 
   addressOf(route: OperatorPage): string {
     if (route.method !== 'GET') return route.path
-    return `${route.path}?application=${this.application.id}&account=${this.service.account.slug}&version=1`
+    if (route.path === '/operator/search') return `${route.path}?q=${this.application.id}`
+    return `${route.path}?application=${this.application.id}&account=${this.service.account.slug}&version=1&user=${this.operator.id}`
   }
 
   /** A complete form, signed for this user's session, as if it had been shown. */
   async formFor(user: MadeUser, route: OperatorPage, decision = this.decisionId): Promise<Form | undefined> {
     if (route.method === 'GET') return undefined
     const { seen = '' } = (await readReviewedApplication(this.service.context, this.application.id)) ?? {}
-    const values: Form = { application: this.application.id, review: '', seen, decision }
+    const values: Form = { application: this.application.id, review: '', seen, decision, user: this.service.user.id }
     const bound = Object.fromEntries(
       (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
     )

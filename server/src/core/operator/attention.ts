@@ -1,0 +1,17 @@
+/** What waits for an operator, or fails, besides the review queue; as counts. */
+export type Attention = {
+  /** Decisions about applications that a second operator has to confirm. */
+  readonly decisions: number
+  /** Proposed names and logos. */
+  readonly proposals: number
+  /** New applications whose developers ask for a review. */
+  readonly vettings: number
+  /** Changes of operators that another operator has to confirm. */
+  readonly operatorChanges: number
+  readonly suspended: number
+  /** Applications with an endpoint that takes no deliveries; the first few by name. */
+  readonly failingWebhooks: {
+    readonly count: number
+    readonly applications: readonly { readonly id: string; readonly name: string }[]
+  }
+}

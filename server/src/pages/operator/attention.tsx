@@ -1,0 +1,59 @@
+/** What waits for an operator: one line each, with the page where it is dealt with. */
+import type { ComponentChildren } from 'preact'
+import type { Attention } from '../../core/operator/attention.ts'
+import { operatorHref } from '../reviews/line.tsx'
+import type { Words } from '../ui/words.ts'
+
+type AttentionProps = { readonly words: Words; readonly attention: Attention }
+
+export function AttentionCard({ words, attention }: AttentionProps) {
+  const { decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
+  const lines: readonly (ComponentChildren | false)[] = [
+    decisions > 0 && <a href="/operator/reviews">{words.t('attention.decisions', { count: decisions })}</a>,
+    operatorChanges > 0 && (
+      <a href="/operator/operators">{words.t('attention.operator_changes', { count: operatorChanges })}</a>
+    ),
+    proposals > 0 && <a href="/operator/changes">{words.t('attention.proposals', { count: proposals })}</a>,
+    vettings > 0 && <a href="/operator/vetting">{words.t('attention.vettings', { count: vettings })}</a>,
+    failingWebhooks.count > 0 && <Failing words={words} failing={failingWebhooks} />,
+    suspended > 0 && (
+      <a href="/operator/applications?status=suspended">{words.t('attention.suspended', { count: suspended })}</a>
+    ),
+  ]
+  const waiting = lines.filter((line) => line !== false)
+  return (
+    <section class="card stack tight" aria-labelledby="attention">
+      <h2 id="attention">{words.t('attention.title')}</h2>
+      {waiting.length === 0 ? (
+        <p>{words.t('attention.none')}</p>
+      ) : (
+        <ul class="rows">
+          {waiting.map((line, at) => (
+            <li key={at}>
+              <div>{line}</div>
+            </li>
+          ))}
+        </ul>
+      )}
+    </section>
+  )
+}
+
+type FailingProps = { readonly words: Words; readonly failing: Attention['failingWebhooks'] }
+
+function Failing({ words, failing: { count, applications } }: FailingProps) {
+  return (
+    <>
+      <p>{words.t('attention.webhooks', { count })}</p>
+      <ul class="titles">
+        {applications.map(({ id, name }) => (
+          <li key={id}>
+            <a href={operatorHref(id)}>
+              <bdi>{name}</bdi>
+            </a>
+          </li>
+        ))}
+      </ul>
+    </>
+  )
+}

@@ -1,0 +1,32 @@
+/** What waits for an operator, or fails, besides the review queue. */
+import type { Attention } from '../../core/operator/attention.ts'
+import type { Queryable } from '../postgres/postgres.ts'
+
+/** An endpoint fails when it did not take a delivery this often: the pauses between the attempts are minutes by then. */
+const FAILED_ATTEMPTS = 3
+
+/** Applications with failing endpoints that are named. */
+const MOST_NAMED = 5
+
+export async function readAttention(db: Queryable): Promise<Attention> {
+  const { rows } = await db.query<Omit<Attention, 'failingWebhooks'>>(
+    `select
+       (select count(*) from review_decisions where took_effect_at is null and undone_at is null) as decisions,
+       (select count(*) from application_proposals where declined_at is null) as proposals,
+       (select count(*) from application_vettings where requested_at is not null) as vettings,
+       (select count(*) from operator_changes where outcome is null and expires_at > now()) as "operatorChanges",
+       (select count(*) from applications where suspended_at is not null and deleted_at is null) as suspended`,
+  )
+  const failing = await db.query<{ id: string; name: string; total: number }>(
+    `select a.id, a.name, count(*) over () as total
+     from webhook_endpoints w join applications a on a.id = w.application_id
+     where w.disabled_at is null and a.deleted_at is null and exists (
+       select from webhook_deliveries d where d.endpoint_id = w.id and d.delivered_at is null and d.given_up_at is null
+         and d.attempts >= ${FAILED_ATTEMPTS})
+     group by a.id order by a.name, a.id limit ${MOST_NAMED}`,
+  )
+  const [counts] = rows
+  if (!counts) throw new Error('a select without a table has one row')
+  const applications = failing.rows.map(({ id, name }) => ({ id, name }))
+  return { ...counts, failingWebhooks: { count: failing.rows[0]?.total ?? 0, applications } }
+}
