@@ -16,4 +16,4 @@ export type TablePage<Line> = {
 }
 
 /** Most grants that a line of a table counts: counting more of them would take longer than the rest of the page. */
-export const MOST_COUNTED = 1_000
+export const MAX_COUNTED = 1_000

@@ -38,7 +38,7 @@ describe('the last administrator', () => {
   const demote = (by: MadeUser, user: MadeUser) => setPersonRoles(service.context, by.id, user.id, [roles.clerk])
   const disable = (by: MadeUser, user: MadeUser) => disablePerson(service.context, by.id, user.id)
   const administrators = async () =>
-    (await listPeople(service.context, account.id)).filter((each) => each.administrator && !each.disabled).length
+    (await listPeople(service.context, account.id)).lines.filter((each) => each.administrator && !each.disabled).length
 
   it.each([
     ['lose the role', demote],

@@ -115,8 +115,13 @@ it('credentials of a deleted grant are invalid, and every page and list works wi
   const events = 'select kind from audit_events where grant_id = $1 order by id'
   expect((await service.database.query(events, [gone.grantId])).length).toBeGreaterThan(2)
   const limits = { unusedMs: DAY, maxMs: DAY, accessTokenMs: DAY }
-  const page = await listGrants(service.context.db, { userId: service.user.id }, gone.grantId, limits)
-  expect(page.grants).toEqual([])
+  const page = await listGrants(
+    service.context.db,
+    { userId: service.user.id },
+    { search: '', sort: 'connected', descending: true, after: gone.grantId },
+    limits,
+  )
+  expect(page.lines).toEqual([])
 })
 
 it('a grant is kept as long as a mail links to it', async () => {

@@ -20,6 +20,8 @@ import {
   SECRET,
 } from './make-developer.ts'
 
+const BY_NAME = { search: '', sort: 'name', descending: false, after: null } as const
+
 const frame = makeFrame()
 
 describe('the secret', () => {
@@ -175,11 +177,12 @@ describe('the list', () => {
     public: false,
     grants: 0,
   }
-  const show = (given: Partial<typeof listed>) => developerListPage(frame, { applications: [{ ...listed, ...given }] })
+  const show = (given: Partial<typeof listed>) =>
+    developerListPage(frame, { wish: BY_NAME, applications: { lines: [{ ...listed, ...given }], after: null } })
 
   test('shows the flows of each application, and marks public ones', () => {
-    expect(show({})).toMatch(/<dd>Code<(?!.*Dialog)/)
-    expect(show({ code: false, dialog: true, public: true })).toMatch(/<dd>Dialog<.*None \(public client\)/)
+    expect(show({})).toMatch(/<td>Code<(?!.*Dialog)/)
+    expect(show({ code: false, dialog: true, public: true })).toMatch(/<td>Dialog<.*None \(public client\)/)
     expect(show({ code: false })).toContain('Not possible yet: codes are turned off and there is no return address')
     expect(show({})).not.toMatch(/>Secrets<|Suspended/)
     expect(show({ suspended: true })).toContain('Suspended')
@@ -188,7 +191,8 @@ describe('the list', () => {
   test('is in the navigation of administrators, and marked on every page of the console', () => {
     const nav = (path: string, administrator = true) =>
       developerListPage(makeFrame({ path, user: { email: 'maria@northwind.example', administrator } }), {
-        applications: [],
+        wish: BY_NAME,
+        applications: { lines: [], after: null },
       })
     expect(nav('/developer')).toContain('<a href="/developer" aria-current="page">')
     expect(nav(`/developer/application?application=${ID}`)).toContain('<a href="/developer" aria-current="true">')

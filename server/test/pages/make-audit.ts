@@ -38,6 +38,7 @@ export function makeEntry(given: Partial<AuditEntry> = {}): AuditEntry {
 export function makeAudit(given: Partial<AuditModel> = {}): AuditModel {
   return {
     base: '/account/audit',
+    weekFrom: '2026-11-09',
     filters: NO_FILTERS,
     problems: [],
     entries: [makeEntry()],

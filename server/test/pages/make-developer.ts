@@ -22,6 +22,8 @@ import { webhookSecretPage } from '../../src/pages/webhooks/secret.tsx'
 import { type WebhooksModel, webhooksPage } from '../../src/pages/webhooks/webhooks.tsx'
 import { makeConsent, makeDialogConsent } from './make-consent.ts'
 
+const BY_NAME = { search: '', sort: 'name', descending: false, after: null } as const
+
 export const ID = 'app_k3v9m2x7q4tz'
 export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
 export const TEST_SECRET = 'lkt_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
@@ -215,8 +217,8 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
   const preview = { ...frame, path: `/developer/application/preview?application=${ID}&by=code` }
   const max = makeOwnApplication().secrets.map((secret) => ({ ...secret, label: application }))
   return {
-    developerList: developerListPage(frame, { applications: [listed, other] }),
-    developerListEmpty: developerListPage(frame, { applications: [] }),
+    developerList: developerListPage(frame, { wish: BY_NAME, applications: { lines: [listed, other], after: ID } }),
+    developerListEmpty: developerListPage(frame, { wish: BY_NAME, applications: { lines: [], after: null } }),
     registerKind: registerApplicationPage(frame, makeRegister({ name, kind: null, problem: 'kind' })),
     registerName: registerApplicationPage(frame, makeRegister({ name, redirects: application, problem: 'name' })),
     registerScopes: registerApplicationPage(

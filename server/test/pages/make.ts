@@ -231,9 +231,9 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       problem: 'wrong',
     }),
     accountApplications: accountApplicationsPage(frame, {
-      grants: [{ ...grant, user: email }],
+      wish: { search: '', sort: 'connected', descending: true, after: null },
+      grants: { lines: [{ ...grant, user: email }], after: 'x' },
       removed: null,
-      after: 'x',
     }),
     policy: policyPage(frame, {
       secondFactor: 'required',
@@ -246,7 +246,11 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       saved: false,
     }),
     people: peoplePage(frame, {
-      people: [{ id: 'usr', email, roles: [application], status: 'invited', you: false }],
+      wish: { search: email, sort: 'email', descending: false, after: null },
+      people: {
+        lines: [{ id: 'usr', email, roles: [application], status: 'invited', createdAt: 0, you: false }],
+        after: null,
+      },
       notice: 'saved',
       who: email,
     }),

@@ -4,12 +4,14 @@
  */
 import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import {
   findMember,
   findUser,
   hasOtherAdministrator,
   listMembers,
   type Member,
+  type MemberColumn,
   setDisabled,
   type User,
 } from '../../store/accounts/users.ts'
@@ -40,8 +42,15 @@ export type Person = Member & {
   readonly status: 'active' | 'invited' | 'disabled'
 }
 
-export async function listPeople(context: Pick<Context, 'db'>, accountId: string): Promise<readonly Person[]> {
-  return (await listMembers(context.db, accountId)).map(withStatus)
+const BY_EMAIL = { search: '', sort: 'email', descending: false, after: null } as const
+
+export async function listPeople(
+  context: Pick<Context, 'db'>,
+  accountId: string,
+  wish: TableWish<MemberColumn> = BY_EMAIL,
+): Promise<TablePage<Person>> {
+  const { lines, after } = await listMembers(context.db, accountId, wish)
+  return { lines: lines.map(withStatus), after }
 }
 
 /** Null when the account has no such user. */

@@ -49,7 +49,7 @@ export type AuditPage = {
   readonly sealed: SealedUpTo | null
 }
 
-const PER_PAGE = 50
+const PER_PAGE = 25
 
 export async function readAudit(
   { db }: Pick<Context, 'db'>,

@@ -2,6 +2,7 @@
 import { byUser } from '../../core/audit/actor.ts'
 import { type Grant, isGrantId } from '../../core/grants/grant.ts'
 import { resolveEffective } from '../../core/grants/scope.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { type GrantWithSecret, makeAccessKey, RetiredKey } from '../../secrets/credentials.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
@@ -11,8 +12,8 @@ import { markRevoked } from '../../store/grants/grants.ts'
 import {
   countUserGrants,
   findListedGrant,
-  type GrantPage,
   type ListedGrant,
+  type ListedGrantColumn,
   listGrants,
 } from '../../store/grants/listed.ts'
 import type { Context } from '../context.ts'
@@ -31,15 +32,16 @@ export type ConnectedPage = {
   readonly after: string | null
 }
 
+const NEWEST_FIRST = { search: '', sort: 'connected', descending: true, after: null } as const
+
+/** Newest first. */
 export async function listOwnGrants(
   context: Context,
   userId: string,
   after: string | null = null,
 ): Promise<ConnectedPage> {
-  return describePage(
-    context,
-    await listGrants(context.db, { userId }, readCursor(after), refreshLimits(context.config)),
-  )
+  const wish = { ...NEWEST_FIRST, after: readCursor(after) }
+  return describePage(context, await listGrants(context.db, { userId }, wish, refreshLimits(context.config)))
 }
 
 export function countOwnGrants(context: Pick<Context, 'db' | 'config'>, userId: string): Promise<number> {
@@ -49,12 +51,10 @@ export function countOwnGrants(context: Pick<Context, 'db' | 'config'>, userId: 
 export async function listAccountGrants(
   context: Context,
   accountId: string,
-  after: string | null = null,
+  wish: TableWish<ListedGrantColumn> = NEWEST_FIRST,
 ): Promise<ConnectedPage> {
-  return describePage(
-    context,
-    await listGrants(context.db, { accountId }, readCursor(after), refreshLimits(context.config)),
-  )
+  const checked = { ...wish, after: readCursor(wish.after) }
+  return describePage(context, await listGrants(context.db, { accountId }, checked, refreshLimits(context.config)))
 }
 
 /** The cursor comes from the URL and may be anything: an invalid one means the first page. */
@@ -75,10 +75,10 @@ export async function readGrant(
   return describe(context.config.keys, grant, await readScopes(context.db, grant.scopes))
 }
 
-async function describePage(context: Context, page: GrantPage): Promise<ConnectedPage> {
-  const names = [...new Set(page.grants.flatMap((grant) => grant.scopes))]
+async function describePage(context: Context, { lines, after }: TablePage<ListedGrant>): Promise<ConnectedPage> {
+  const names = [...new Set(lines.flatMap((grant) => grant.scopes))]
   const scopes = await readScopes(context.db, names)
-  return { grants: page.grants.map((grant) => describe(context.config.keys, grant, scopes)), after: page.after }
+  return { grants: lines.map((grant) => describe(context.config.keys, grant, scopes)), after }
 }
 
 function describe(keys: Keyset, listed: ListedGrant, catalogue: readonly Scope[]): ConnectedApplication {

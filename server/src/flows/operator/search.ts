@@ -22,7 +22,7 @@ export type Findings = {
   readonly events: readonly AuditLine[]
 }
 
-const MOST_EVENTS = 10
+const MAX_EVENTS = 10
 
 const EVERY_EVENT: AuditWish = {
   accountId: null,
@@ -36,7 +36,7 @@ const EVERY_EVENT: AuditWish = {
 }
 
 export async function searchEverything({ db }: Pick<Context, 'db'>, text: string): Promise<Findings> {
-  const page = { after: null, max: MOST_EVENTS, order: 'newest_first' } as const
+  const page = { after: null, max: MAX_EVENTS, order: 'newest_first' } as const
   const [accounts, people, applications, grant, log] = await Promise.all([
     findAccounts(db, text),
     findPeople(db, text),

@@ -16,26 +16,22 @@ import { type PeopleModel, peoplePage } from '../../pages/accounts/people.tsx'
 import { type PersonModel, personPage } from '../../pages/accounts/person.tsx'
 import type { RoleOption } from '../../pages/accounts/role-choice.tsx'
 import { listRoles } from '../../store/accounts/roles.ts'
+import { memberColumns } from '../../store/accounts/users.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { checkedNames } from '../web/fields.ts'
 
 const NOTICES: readonly PeopleModel['notice'][] = ['invited', 'saved', 'disabled', 'enabled', 'link_sent', 'proposed']
 
 export const showPeople: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
-  const people = await listPeople(context, account.id)
-  return {
-    page: peoplePage(frame, {
-      people: people.map(({ id, email, status, roles }) => ({
-        id,
-        email,
-        status,
-        roles: roles.map(({ name }) => name),
-        you: id === sessionUser.id,
-      })),
-      notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
-      who: people.find(({ id }) => id === fields.get('user'))?.email ?? null,
-    }),
-  }
+  const wish = readTableWish(fields, memberColumns, { sort: 'email', descending: false })
+  const { lines, after } = await listPeople(context, account.id, wish)
+  const people = lines.map(({ id, email, status, roles, createdAt }) => {
+    return { id, email, status, roles: roles.map(({ name }) => name), createdAt, you: id === sessionUser.id }
+  })
+  const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
+  const who = notice && (await readPerson(context, account.id, fields.get('user') ?? ''))
+  return { page: peoplePage(frame, { wish, people: { lines: people, after }, notice, who: who?.email ?? null }) }
 }
 
 export const showInvitation: PageHandler<UserRequest> = async (context, request) => ({

@@ -11,24 +11,23 @@ import { type ApplicationSettingsModel, applicationSettingsPage } from '../../pa
 import { samplesFor } from '../../pages/ui/samples.tsx'
 import { secretShownPage } from '../../pages/ui/secret-shown.tsx'
 import type { OwnApplication } from '../../store/applications/own.ts'
-import { listOwnApplications, readOwnApplication } from '../../store/applications/own.ts'
+import { listOwnApplications, ownColumns, readOwnApplication } from '../../store/applications/own.ts'
 import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeCatalogue } from '../../store/applications/scopes.ts'
 import { readVetting } from '../../store/applications/vettings.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { problemOf, readRedirects, readScopeChoice, scopeChoiceOf, scopeSettings } from './fields.ts'
 import { ownLogo, proposalOf } from './profile.ts'
 import { vettingOf } from './vetting.ts'
 
-export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, frame }) => {
-  const applications = await listOwnApplications(context.db, account.id)
-  return {
-    page: developerListPage(frame, {
-      applications: applications.map(({ createdAt, deviceFlow, logoVersion, ...rest }) => {
-        return { ...rest, logo: ownLogo(rest.id, logoVersion), code: deviceFlow, createdOn: createdAt }
-      }),
-    }),
-  }
+export const showOwnApplications: PageHandler<UserRequest> = async (context, { account, fields, frame }) => {
+  const wish = readTableWish(fields, ownColumns, { sort: 'name', descending: false })
+  const { lines, after } = await listOwnApplications(context.db, account.id, wish)
+  const applications = lines.map(({ createdAt, deviceFlow, logoVersion, ...rest }) => {
+    return { ...rest, logo: ownLogo(rest.id, logoVersion), code: deviceFlow, createdOn: createdAt }
+  })
+  return { page: developerListPage(frame, { wish, applications: { lines: applications, after } }) }
 }
 
 const KINDS: readonly RegisterModel['kind'][] = ['device', 'web', 'page']

@@ -18,11 +18,12 @@ const BYTE_ORDER_MARK = '\ufeff'
 
 export function showAudit(scope: Scope): PageHandler<UserRequest> {
   return async (context, request) => {
-    const { fields, frame } = request
+    const { fields, frame, now } = request
     const filters = readFilters(scope, fields)
     const wish = wishFor(scope, request, filters)
     const continued = fields.get('after') || null
-    const base = { base: BASES[scope], filters, max: MAX_ROWS }
+    const weekFrom = new Date(now - 6 * DAY_MS).toISOString().slice(0, 10)
+    const base = { base: BASES[scope], filters, weekFrom, max: MAX_ROWS }
     if ('problems' in wish) {
       const nothing = { entries: [], continued: null, after: null, sealed: null }
       return { page: auditPage(frame, { ...base, ...nothing, problems: wish.problems }), status: 400 }

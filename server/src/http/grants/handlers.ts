@@ -12,22 +12,25 @@ import { accountApplicationsPage } from '../../pages/grants/account-applications
 import { applicationsPage } from '../../pages/grants/applications.tsx'
 import type { GrantLine } from '../../pages/grants/grant-line.tsx'
 import { removeApplicationPage } from '../../pages/grants/remove-application.tsx'
+import { listedGrantColumns } from '../../store/grants/listed.ts'
 import { logoAddress } from '../applications/logo.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { accessLifetimes } from './access-lifetimes.ts'
 
 export const showApplications: PageHandler<UserRequest> = async (context, request) => {
   const { sessionUser, fields, frame } = request
-  const { grants, after } = await listOwnGrants(context, sessionUser.id, fields.get('after') ?? null)
-  const lines = grants.map((grant) => lineOf(context, request, grant, false))
-  return { page: applicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+  const { grants: own, after } = await listOwnGrants(context, sessionUser.id, fields.get('after') ?? null)
+  const grants = own.map((grant) => lineOf(context, request, grant, false))
+  return { page: applicationsPage(frame, { grants, removed: removedName(context, request), after }) }
 }
 
 export const showAccountApplications: PageHandler<UserRequest> = async (context, request) => {
   const { account, fields, frame } = request
-  const { grants, after } = await listAccountGrants(context, account.id, fields.get('after') ?? null)
-  const lines = grants.map((grant) => lineOf(context, request, grant, true))
-  return { page: accountApplicationsPage(frame, { grants: lines, removed: removedName(context, request), after }) }
+  const wish = readTableWish(fields, listedGrantColumns, { sort: 'connected', descending: true })
+  const { grants: found, after } = await listAccountGrants(context, account.id, wish)
+  const grants = { lines: found.map((grant) => lineOf(context, request, grant, true)), after }
+  return { page: accountApplicationsPage(frame, { wish, grants, removed: removedName(context, request) }) }
 }
 
 /** The two lists; the list also determines which grants may be removed. */

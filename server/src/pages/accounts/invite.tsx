@@ -54,6 +54,6 @@ export function invitePage(frame: Frame, { email, roles, problem }: InviteModel)
         </Form>
       </section>
     </>,
-    { problem: problem !== null },
+    { wide: true, problem: problem !== null },
   )
 }

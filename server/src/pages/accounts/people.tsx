@@ -1,9 +1,11 @@
 /** Users of the account, listed for its administrators. */
 
+import type { TablePage, TableWish } from '../../core/table.ts'
+import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { MailWaits, Notice } from '../ui/notice.tsx'
-import type { Words } from '../ui/words.ts'
+import { Table, TableSearch } from '../ui/table.tsx'
 import { type PersonStatus, Status } from './person-status.tsx'
 
 type ListedPerson = {
@@ -12,19 +14,23 @@ type ListedPerson = {
   /** Role names. */
   readonly roles: readonly string[]
   readonly status: PersonStatus
+  readonly createdAt: number
   readonly you: boolean
 }
 
 export type PeopleModel = {
-  readonly people: readonly ListedPerson[]
+  readonly wish: TableWish<'email' | 'created'>
+  readonly people: TablePage<ListedPerson>
   readonly notice: null | 'invited' | 'saved' | 'disabled' | 'enabled' | 'link_sent' | 'proposed'
   /** E-mail address of the user that the notice is about. */
   readonly who: string | null
 }
 
-export function peoplePage(frame: Frame, { people, notice, who }: PeopleModel): string {
+export function peoplePage(frame: Frame, { wish, people, notice, who }: PeopleModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
+  const title = words.t('people.title')
+  const place = { path: '/account/people', wish }
   return page(
     frame,
     words.t('people.title'),
@@ -43,36 +49,42 @@ export function peoplePage(frame: Frame, { people, notice, who }: PeopleModel): 
             {words.t('people.invite')}
           </a>
         </p>
+        <TableSearch
+          words={words}
+          place={place}
+          label={words.t('operator.connections_search')}
+          hint={words.t('operator.connections_search_hint')}
+        />
       </header>
-      <section class="card stack">
-        <ul class="rows">
-          {people.map((person) => (
-            <PersonRow words={words} person={person} key={person.id} />
-          ))}
-        </ul>
-        {people.length < 2 && <p class="soft">{words.t('people.only_you')}</p>}
-      </section>
+      <div class="card stack">
+        <Table
+          words={words}
+          label={title}
+          place={place}
+          columns={[
+            { title: words.t('grant.user'), sort: 'email' },
+            { title: words.t('layout.roles') },
+            { title: words.t('operator.since'), sort: 'created' },
+            { title: words.t('operator.status') },
+          ]}
+          page={people}
+          keyOf={({ id }) => id}
+          cellsOf={({ id, email, roles, createdAt, status, you }) => [
+            <>
+              <a href={`/account/person?user=${encodeURIComponent(id)}`}>
+                <bdi>{email}</bdi>
+              </a>{' '}
+              {you && <span class="soft">{words.t('people.you')}</span>}
+            </>,
+            roles.length === 0 ? words.t('people.no_role') : <bdi>{words.list(roles)}</bdi>,
+            <Day words={words} ms={createdAt} />,
+            <Status words={words} status={status} />,
+          ]}
+          none={words.t('operator.none_found')}
+        />
+        {people.lines.length === 1 && wish.search === '' && <p class="soft">{words.t('people.only_you')}</p>}
+      </div>
     </>,
     { wide: true },
-  )
-}
-
-function PersonRow({ words, person }: { readonly words: Words; readonly person: ListedPerson }) {
-  const { email, roles } = person
-  return (
-    <li>
-      <div>
-        <a class="target" href={`/account/person?user=${encodeURIComponent(person.id)}`}>
-          <bdi>{email}</bdi>
-        </a>{' '}
-        {person.you && <span class="soft">{words.t('people.you')}</span>}
-        <p class="hint">
-          {roles.length === 0
-            ? words.t('people.no_role')
-            : words.t('people.roles', { roles: words.list(roles), count: roles.length })}
-        </p>
-      </div>
-      <Status words={words} status={person.status} />
-    </li>
   )
 }

@@ -70,7 +70,7 @@ export function personPage(frame: Frame, model: PersonModel): string {
         </>
       )}
     </>,
-    { problem: problem !== null },
+    { wide: true, problem: problem !== null },
   )
 }
 

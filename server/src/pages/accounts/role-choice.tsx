@@ -1,7 +1,7 @@
 /** Checkboxes for the roles of a user, each with what the role allows. */
 import type { ComponentChildren } from 'preact'
+import { Titles } from '../ui/facts.tsx'
 import { Checkbox } from '../ui/field.tsx'
-import { Titles } from '../ui/titles.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type RoleOption = {

@@ -59,7 +59,7 @@ export function rolePage(frame: Frame, model: RoleModel): string {
       </section>
       {id !== null && !model.everything && <Remove frame={frame} id={id} people={people} />}
     </>,
-    { problem: problem !== null },
+    { wide: true, problem: problem !== null },
   )
 }
 

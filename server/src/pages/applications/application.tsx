@@ -51,10 +51,16 @@ export function ownApplicationPage(frame: Frame, model: OwnApplicationModel): st
           <a href="/developer">{words.t('own_application.back')}</a>
         </p>
       </header>
-      <Overview frame={frame} model={model} />
-      {model.vetting && <VettingCard frame={frame} id={model.id} vetting={model.vetting} />}
-      <SecretsCard frame={frame} model={model} />
-      {(model.deviceFlow || model.testEndsAt !== null) && <TestModeCard frame={frame} model={model} />}
+      <div class="beside">
+        <div class="stack">
+          <Overview frame={frame} model={model} />
+          {model.vetting && <VettingCard frame={frame} id={model.id} vetting={model.vetting} />}
+        </div>
+        <div class="stack">
+          <SecretsCard frame={frame} model={model} />
+          {(model.deviceFlow || model.testEndsAt !== null) && <TestModeCard frame={frame} model={model} />}
+        </div>
+      </div>
       <Samples words={words} samples={model.samples} secret={!model.public} />
     </>,
     { problem: problem !== null, wide: true },

@@ -1,11 +1,12 @@
 /** Applications that the account registered, listed for its administrators. */
 
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { applicationHref, Ways } from '../grants/application-ways.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
-import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
+import { grantCount, Table, TableSearch } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
 
 type ListedApplication = {
@@ -25,11 +26,17 @@ type ListedApplication = {
   readonly grants: number
 }
 
-export type DeveloperListModel = { readonly applications: readonly ListedApplication[] }
+export type DeveloperListModel = {
+  readonly wish: TableWish<'name' | 'created'>
+  readonly applications: TablePage<ListedApplication>
+}
 
-export function developerListPage(frame: Frame, { applications }: DeveloperListModel): string {
+export function developerListPage(frame: Frame, { wish, applications }: DeveloperListModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
+  const title = words.t('developer.title')
+  const place = { path: '/developer', wish }
+  const empty = applications.lines.length === 0 && wish.search === '' && wish.after === null
   return page(
     frame,
     words.t('developer.title'),
@@ -42,55 +49,65 @@ export function developerListPage(frame: Frame, { applications }: DeveloperListM
             {words.t('developer.register')}
           </a>
         </p>
+        {!empty && (
+          <TableSearch
+            words={words}
+            place={place}
+            label={words.t('operator.applications_search')}
+            hint={words.t('operator.applications_search_hint')}
+          />
+        )}
       </header>
-      {applications.length === 0 ? (
+      {empty ? (
         <section class="card stack tight">
           <p>{words.t('developer.none')}</p>
           <p class="soft">{words.t('developer.none_text')}</p>
         </section>
       ) : (
-        <ul class="cards">
-          {applications.map((application) => (
-            <ApplicationCard words={words} application={application} key={application.id} />
-          ))}
-        </ul>
+        <div class="card stack">
+          <Table
+            words={words}
+            label={title}
+            place={place}
+            columns={[
+              { title: words.t('audit.application'), sort: 'name' },
+              { title: words.t('developer.id') },
+              { title: words.t('developer.connected') },
+              { title: words.t('developer.in_use') },
+              { title: words.t('developer.since'), sort: 'created' },
+              { title: words.t('operator.status') },
+            ]}
+            page={applications}
+            keyOf={({ id }) => id}
+            cellsOf={(application) => applicationCells(words, application)}
+            none={words.t('operator.none_found')}
+          />
+        </div>
       )}
     </>,
     { wide: true },
   )
 }
 
-type CardProps = { readonly words: Words; readonly application: ListedApplication }
-
-function ApplicationCard({ words, application }: CardProps) {
-  const { id, suspended, testMode, grants } = application
-  return (
-    <li class="card stack tight">
-      <div class="heading">
-        <div class="named">
-          <Avatar name={application.name} logo={application.logo} />
-          <h2>
-            <a class="target" href={applicationHref(id)}>
-              <bdi>{application.name}</bdi>
-            </a>
-          </h2>
-        </div>
-        {suspended && <span class="badge warning">{words.t('developer.suspended')}</span>}
-        {testMode && <span class="badge">{words.t('test_mode.title')}</span>}
-      </div>
-      <Facts>
-        <Fact name={words.t('developer.id')}>
-          <bdi class="technical">{id}</bdi>
-        </Fact>
-        <Fact name={words.t('developer.connected')}>
-          <Ways words={words} code={application.code} dialog={application.dialog} />
-        </Fact>
-        <Fact name={words.t('developer.secrets')}>{application.public && words.t('developer.no_secret')}</Fact>
-        <Fact name={words.t('developer.in_use')}>{words.t('developer.grants', { grants })}</Fact>
-        <Fact name={words.t('developer.since')}>
-          <Day words={words} ms={application.createdOn} />
-        </Fact>
-      </Facts>
-    </li>
-  )
+function applicationCells(words: Words, application: ListedApplication) {
+  const { id, name, logo, code, dialog, suspended, testMode, grants, createdOn } = application
+  return [
+    <div class="named">
+      <Avatar name={name} logo={logo} />
+      <a href={applicationHref(id)}>
+        <bdi>{name}</bdi>
+      </a>
+    </div>,
+    <bdi class="technical soft">{id}</bdi>,
+    <>
+      <Ways words={words} code={code} dialog={dialog} />
+      {application.public && <p class="hint">{words.t('developer.no_secret')}</p>}
+    </>,
+    grantCount(words, grants),
+    <Day words={words} ms={createdOn} />,
+    <span class="badges">
+      {suspended && <span class="badge warning">{words.t('developer.suspended')}</span>}
+      {testMode && <span class="badge">{words.t('test_mode.title')}</span>}
+    </span>,
+  ]
 }

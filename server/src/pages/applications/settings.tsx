@@ -90,7 +90,7 @@ export function applicationSettingsPage(frame: Frame, model: ApplicationSettings
         </Form>
       </section>
     </>,
-    { problem: problem !== null },
+    { wide: true, problem: problem !== null },
   )
 }
 

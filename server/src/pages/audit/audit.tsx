@@ -41,6 +41,8 @@ export type AuditModel = {
   /** Cursor of the next page; null on the last one. */
   readonly after: number | null
   readonly sealed: { readonly position: number; readonly at: number } | null
+  /** First day of the last seven, as a filter. */
+  readonly weekFrom: string
   /** Maximum number of entries of one export file. */
   readonly max: number
 }
@@ -62,6 +64,11 @@ export function auditPage(frame: Frame, model: AuditModel): string {
         </p>
         {problems.length === 0 && <Sealed frame={frame} sealed={model.sealed} />}
       </header>
+      <p>
+        <a href={auditHref(base, { ...model.filters, from: model.weekFrom, until: '' }, null)}>
+          {words.t('audit.last_week')}
+        </a>
+      </p>
       <Find frame={frame} model={model} />
       {problems.length === 0 && (
         <>
@@ -163,7 +170,7 @@ function Entries({ frame: { words }, model }: PartProps) {
       {entries.length === 0 ? (
         <p>{words.t(emptyText(model))}</p>
       ) : (
-        <ol class="rows">
+        <ol class="rows entries">
           {entries.map((entry) => (
             <AuditLine words={words} entry={entry} key={entry.id} />
           ))}

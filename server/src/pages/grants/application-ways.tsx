@@ -1,5 +1,5 @@
 /** Flows of an application as text, and the URLs of its pages in the developer console. */
-import { Titles } from '../ui/titles.tsx'
+import { Titles } from '../ui/facts.tsx'
 import type { Words } from '../ui/words.ts'
 
 type WaysProps = { readonly words: Words; readonly code: boolean; readonly dialog: boolean }

@@ -4,8 +4,7 @@ import type { Publisher } from '../../core/applications/application.ts'
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
-import { Fact, Facts } from '../ui/facts.tsx'
-import { Titles } from '../ui/titles.tsx'
+import { Fact, Facts, Titles } from '../ui/facts.tsx'
 import type { Words } from '../ui/words.ts'
 
 export type GrantLine = {

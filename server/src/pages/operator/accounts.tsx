@@ -31,7 +31,7 @@ export function operatorAccountsPage(frame: Frame, { wish, accounts }: OperatorA
           hint={words.t('operator.accounts_search_hint')}
         />
       </header>
-      <section class="card stack" aria-label={title}>
+      <div class="card stack">
         <Table
           words={words}
           label={title}
@@ -58,7 +58,7 @@ export function operatorAccountsPage(frame: Frame, { wish, accounts }: OperatorA
           ]}
           none={words.t('operator.none_found')}
         />
-      </section>
+      </div>
     </>,
     { wide: true },
   )

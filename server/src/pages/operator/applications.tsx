@@ -48,14 +48,14 @@ export function operatorApplicationsPage(frame: Frame, model: OperatorApplicatio
           />
         </TableSearch>
       </header>
-      <section class="card stack" aria-label={title}>
+      <div class="card stack">
         <ApplicationTable
           words={words}
           place={{ path, wish, kept: { status: suspended ? 'suspended' : '' } }}
           applications={applications}
           none={words.t('operator.none_found')}
         />
-      </section>
+      </div>
     </>,
     { wide: true },
   )

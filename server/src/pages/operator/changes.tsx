@@ -10,6 +10,7 @@ import { Avatar } from '../ui/avatar.tsx'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import { Field } from '../ui/field.tsx'
+import { Folded } from '../ui/folded.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -42,6 +43,8 @@ export type OperatorChangesModel = {
 
 type ChangeProps = { readonly frame: Frame; readonly change: PendingChange; readonly wordless: boolean }
 
+const SHOWN = 3
+
 const wordsField = (place: number) => `words-${place}`
 
 export function operatorChangesPage(frame: Frame, model: OperatorChangesModel): string {
@@ -69,9 +72,23 @@ export function operatorChangesPage(frame: Frame, model: OperatorChangesModel): 
         <p class="soft">{words.t('operator.changes_text')}</p>
       </header>
       {changes.length === 0 && <p>{words.t('operator.changes_none')}</p>}
-      {changes.map((change, at) => (
-        <Proposed frame={frame} change={change} wordless={change.id === wordless} place={at} key={change.id} />
-      ))}
+      <Folded
+        words={words}
+        items={changes}
+        shown={SHOWN}
+        open={place >= SHOWN}
+        render={(some, from) =>
+          some.map((change, at) => (
+            <Proposed
+              frame={frame}
+              change={change}
+              wordless={change.id === wordless}
+              place={from + at}
+              key={change.id}
+            />
+          ))
+        }
+      />
     </>,
     { wide: true, problem: problem !== null },
   )

@@ -57,9 +57,9 @@ export function operatorGrantsPage(frame: Frame, { of, wish, live, grants }: Ope
           />
         </TableSearch>
       </header>
-      <section class="card stack" aria-label={title}>
+      <div class="card stack">
         <GrantTable words={words} place={{ path: PATH, kept: { ...kept, state }, wish }} grants={grants} />
-      </section>
+      </div>
     </>,
     { wide: true, within: of.kind === 'application' ? '/operator/applications' : '/operator/accounts' },
   )

@@ -2,6 +2,7 @@
 import type { OperatorChangeLine } from '../../core/operator/operator-change.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
+import { Folded } from '../ui/folded.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -36,9 +37,13 @@ export function operatorsPage(frame: Frame, { changes, notice, problem }: Operat
         <p class="soft">{words.rich('operators.text', { a: (chunks) => <a href="/account/people">{chunks}</a> })}</p>
       </header>
       {changes.length === 0 && <p>{words.t('operators.none')}</p>}
-      {changes.map((change) => (
-        <Change frame={frame} change={change} key={change.id} />
-      ))}
+      <Folded
+        words={words}
+        items={changes}
+        shown={5}
+        open={problem !== null}
+        render={(some) => some.map((change) => <Change frame={frame} change={change} key={change.id} />)}
+      />
     </>,
     { wide: true, problem: problem !== null },
   )

@@ -57,9 +57,9 @@ export function operatorPersonPage(frame: Frame, model: OperatorPersonModel): st
           </Fact>
         </Facts>
       </section>
-      <section class="card stack" aria-labelledby="connections">
+      <div class="card stack">
         <div class="heading">
-          <h2 id="connections">{words.t('operator.connections')}</h2>
+          <h2>{words.t('operator.connections')}</h2>
           <a href={`/operator/grants?user=${encodeURIComponent(id)}&state=all`}>
             {words.t('operator.connections_all')}
           </a>
@@ -77,7 +77,7 @@ export function operatorPersonPage(frame: Frame, model: OperatorPersonModel): st
             </Form>
           </AreYouSure>
         )}
-      </section>
+      </div>
     </>,
     { wide: true },
   )

@@ -47,7 +47,7 @@ export function operatorScopesPage(frame: Frame, model: OperatorScopesModel): st
         {scopes.length === 0 ? (
           <p>{words.t('operator.scopes_none')}</p>
         ) : (
-          <ul class="rows">
+          <ul class="rows columns">
             {scopes.map((scope, place) => (
               <ScopeRow frame={frame} scope={scope} place={place} problem={problem} key={scope.name} />
             ))}

@@ -2,6 +2,7 @@
 import { operatorHref } from '../reviews/line.tsx'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
+import { Folded } from '../ui/folded.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
@@ -49,13 +50,27 @@ export function operatorVettingPage(frame: Frame, model: OperatorVettingModel): 
         <p class="soft">{words.t('operator.vetting_text', { max })}</p>
       </header>
       {requested.length === 0 && <p>{words.t('operator.vetting_none')}</p>}
-      {requested.map((application) => (
-        <Listed frame={frame} application={application} vetted={false} max={max} key={application.id} />
-      ))}
+      <Folded
+        words={words}
+        items={requested}
+        shown={4}
+        render={(some) =>
+          some.map((application) => (
+            <Listed frame={frame} application={application} vetted={false} max={max} key={application.id} />
+          ))
+        }
+      />
       {vetted.length > 0 && <h2>{words.t('operator.vetting_vetted')}</h2>}
-      {vetted.map((application) => (
-        <Listed frame={frame} application={application} vetted max={max} key={application.id} />
-      ))}
+      <Folded
+        words={words}
+        items={vetted}
+        shown={1}
+        render={(some) =>
+          some.map((application) => (
+            <Listed frame={frame} application={application} vetted max={max} key={application.id} />
+          ))
+        }
+      />
     </>,
     { wide: true },
   )

@@ -54,18 +54,26 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
         </p>
       </header>
       <SuspensionState frame={frame} model={model} />
-      {review?.appeal && <Appeal frame={frame} review={review} />}
-      {review && <EvidenceCard words={words} review={review} rule={model.rule} />}
+      <div class="beside">
+        {review && (
+          <div class="stack">
+            {review.appeal && <Appeal frame={frame} review={review} />}
+            <EvidenceCard words={words} review={review} rule={model.rule} />
+          </div>
+        )}
+        <DecisionCard frame={frame} model={model} />
+      </div>
       <ApplicationCharts words={words} series={model.series} />
-      <DecisionCard frame={frame} model={model} />
-      <PastDecisions
-        frame={frame}
-        applicationId={model.id}
-        decisions={model.decisions}
-        confirmationProblem={model.confirmationProblem}
-      />
-      <TimelineCard words={words} timeline={model.timeline} />
-      <About frame={frame} model={model} />
+      <div class="beside">
+        <PastDecisions
+          frame={frame}
+          applicationId={model.id}
+          decisions={model.decisions}
+          confirmationProblem={model.confirmationProblem}
+        />
+        <TimelineCard words={words} timeline={model.timeline} />
+        <About frame={frame} model={model} />
+      </div>
     </>,
     { wide: true, problem: wrong.length > 0, within: underReview ? '/operator/reviews' : '/operator/applications' },
   )

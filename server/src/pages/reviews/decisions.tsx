@@ -2,6 +2,7 @@
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
 import { type DecisionLine, waitsForSecond } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
+import { Folded } from '../ui/folded.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
@@ -20,19 +21,26 @@ export function PastDecisions({ frame, applicationId, decisions, confirmationPro
   return (
     <section class="card stack" aria-labelledby="decisions">
       <h2 id="decisions">{words.t('operator.decisions')}</h2>
-      <ol class="rows">
-        {decisions.map((decision) => (
-          <li key={decision.id}>
-            <What words={words} decision={decision} />
-            <Actions
-              frame={frame}
-              applicationId={applicationId}
-              decision={decision}
-              confirmationProblem={confirmationProblem}
-            />
-          </li>
-        ))}
-      </ol>
+      <Folded
+        words={words}
+        items={decisions}
+        shown={2}
+        render={(some) => (
+          <ol class="rows">
+            {some.map((decision) => (
+              <li key={decision.id}>
+                <What words={words} decision={decision} />
+                <Actions
+                  frame={frame}
+                  applicationId={applicationId}
+                  decision={decision}
+                  confirmationProblem={confirmationProblem}
+                />
+              </li>
+            ))}
+          </ol>
+        )}
+      />
     </section>
   )
 }

@@ -1,6 +1,7 @@
 /** One line of the operators' review queue: reason, number affected, and what happens next. */
 import type { ReviewLine } from '../../core/reviews/review.ts'
 import { KeyList, Moment } from '../ui/elements.tsx'
+import { Folded } from '../ui/folded.tsx'
 import type { Words } from '../ui/words.ts'
 
 export function operatorHref(applicationId: string): string {
@@ -9,15 +10,24 @@ export function operatorHref(applicationId: string): string {
 
 type ListProps = { readonly words: Words; readonly reviews: readonly ReviewLine[]; readonly now: number }
 
+const SHOWN = 12
+
 /** Expects the reviews sorted, worst first. */
 export function ReviewList({ words, reviews, now }: ListProps) {
   return (
     <KeyList>
-      <ol class="rows">
-        {reviews.map((review) => (
-          <ReviewItem words={words} review={review} now={now} key={review.applicationId} />
-        ))}
-      </ol>
+      <Folded
+        words={words}
+        items={reviews}
+        shown={SHOWN}
+        render={(some) => (
+          <ol class="rows">
+            {some.map((review) => (
+              <ReviewItem words={words} review={review} now={now} key={review.applicationId} />
+            ))}
+          </ol>
+        )}
+      />
     </KeyList>
   )
 }

@@ -2,6 +2,7 @@
 import type { TimelineEvent } from '../../core/reviews/review.ts'
 import { reasonText } from '../audit/reason.ts'
 import { Moment } from '../ui/elements.tsx'
+import { Folded } from '../ui/folded.tsx'
 import type { MessageKey, Words } from '../ui/words.ts'
 
 /** Kinds with a text of their own; others are shown as recorded. */
@@ -42,11 +43,18 @@ export function TimelineCard({
       {timeline.length === 0 ? (
         <p>{words.t('operator.timeline_none')}</p>
       ) : (
-        <ol class="rows timeline">
-          {timeline.map((fact, index) => (
-            <Line words={words} fact={fact} key={index} />
-          ))}
-        </ol>
+        <Folded
+          words={words}
+          items={timeline}
+          shown={3}
+          render={(facts) => (
+            <ol class="rows timeline">
+              {facts.map((fact, index) => (
+                <Line words={words} fact={fact} key={index} />
+              ))}
+            </ol>
+          )}
+        />
       )}
     </section>
   )

@@ -1,4 +1,4 @@
-/** Definition list of facts, one per line. */
+/** Facts, one per line, and lists of titles among them. */
 import type { ComponentChildren } from 'preact'
 
 export function Facts({ children }: { readonly children: ComponentChildren }) {
@@ -13,5 +13,16 @@ export function Fact({ name, children }: { readonly name: string; readonly child
       <dt>{name}</dt>
       <dd>{children}</dd>
     </div>
+  )
+}
+
+/** List of scope titles, one per line. */
+export function Titles({ titles }: { readonly titles: readonly string[] }) {
+  return (
+    <ul class="titles">
+      {titles.map((title) => (
+        <li key={title}>{title}</li>
+      ))}
+    </ul>
   )
 }

@@ -88,20 +88,22 @@ export function Samples({ words, samples, secret }: SamplesProps) {
     <section class="card stack" aria-labelledby="samples">
       <h2 id="samples">{words.t('samples.title')}</h2>
       <p>{words.t(secret ? 'samples.text' : 'samples.text_public')}</p>
-      {samples.map(({ title, text }) => (
-        <section class="stack tight" aria-labelledby={`sample-${title}-title`} key={title}>
-          <div class="heading">
-            <h3 id={`sample-${title}-title`}>{words.t(`samples.${title}`)}</h3>
-            <CopyButton words={words} from={`sample-${title}`} />
-          </div>
-          <p class="hint">
-            {words.t(title === 'poll' && !secret ? 'samples.poll_text_public' : `samples.${title}_text`)}
-          </p>
-          <pre class="technical sample" dir="ltr" id={`sample-${title}`}>
-            {text}
-          </pre>
-        </section>
-      ))}
+      <div class="beside">
+        {samples.map(({ title, text }) => (
+          <section class="stack tight" aria-labelledby={`sample-${title}-title`} key={title}>
+            <div class="heading">
+              <h3 id={`sample-${title}-title`}>{words.t(`samples.${title}`)}</h3>
+              <CopyButton words={words} from={`sample-${title}`} />
+            </div>
+            <p class="hint">
+              {words.t(title === 'poll' && !secret ? 'samples.poll_text_public' : `samples.${title}_text`)}
+            </p>
+            <pre class="technical sample" dir="ltr" id={`sample-${title}`}>
+              {text}
+            </pre>
+          </section>
+        ))}
+      </div>
     </section>
   )
 }

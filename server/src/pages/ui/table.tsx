@@ -3,7 +3,7 @@
  * so it works without a script and can be bookmarked.
  */
 import type { ComponentChildren } from 'preact'
-import { MOST_COUNTED, type TablePage, type TableWish } from '../../core/table.ts'
+import { MAX_COUNTED, type TablePage, type TableWish } from '../../core/table.ts'
 import { Field } from './field.tsx'
 import { Scrolled } from './scrolled.tsx'
 import type { Words } from './words.ts'
@@ -158,5 +158,5 @@ export function TableSearch<Name extends string>({ words, place, label, hint, ch
 
 /** Number of grants of a line. */
 export function grantCount(words: Words, grants: number): string {
-  return grants >= MOST_COUNTED ? words.t('table.many', { count: MOST_COUNTED }) : words.number(grants)
+  return grants >= MAX_COUNTED ? words.t('table.many', { count: MAX_COUNTED }) : words.number(grants)
 }

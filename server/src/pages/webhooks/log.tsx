@@ -1,5 +1,6 @@
 /** Delivery log of the webhooks page: event, number of attempts, last answer. */
 import { Moment } from '../ui/elements.tsx'
+import { Folded } from '../ui/folded.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
@@ -39,11 +40,18 @@ export function WebhookLog({ frame, id, deliveries, max }: LogProps) {
         {deliveries.length === 0 ? words.t('webhooks.log_none') : words.t('webhooks.log_text', { max })}
       </p>
       {deliveries.length > 0 && (
-        <ol class="rows">
-          {deliveries.map((delivery) => (
-            <Delivery frame={frame} id={id} delivery={delivery} several={several} key={delivery.id} />
-          ))}
-        </ol>
+        <Folded
+          words={words}
+          items={deliveries}
+          shown={5}
+          render={(some) => (
+            <ol class="rows">
+              {some.map((delivery) => (
+                <Delivery frame={frame} id={id} delivery={delivery} several={several} key={delivery.id} />
+              ))}
+            </ol>
+          )}
+        />
       )}
     </section>
   )

@@ -1,7 +1,9 @@
 /** The tables users and user_roles: the users of an account and their scopes. */
 
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
 export type NewUser = {
   readonly id: string
@@ -79,6 +81,7 @@ export type Member = {
   readonly id: string
   readonly accountId: string
   readonly email: string
+  readonly createdAt: number
   readonly language: string | null
   readonly disabled: boolean
   readonly administrator: boolean
@@ -89,7 +92,7 @@ export type Member = {
 
 type MemberRow = Omit<Member, 'factors'> & Factors
 
-const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
     ${ADMINISTRATOR} as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
     exists (select from authenticators t where t.user_id = u.id) as authenticator,
@@ -97,9 +100,27 @@ const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.language, u
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as roles
   from users u`
 
-export async function listMembers(db: Queryable, accountId: string): Promise<readonly Member[]> {
-  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 order by u.email`, [accountId])
-  return rows.map(memberFrom)
+const MEMBERS: SortedList<MemberColumn> = {
+  table: 'users u',
+  key: 'u.id',
+  columns: { email: 'u.email collate "C"', created: 'u.created_at' },
+}
+
+export const memberColumns = ['email', 'created'] as const
+export type MemberColumn = (typeof memberColumns)[number]
+
+/** `search`: the beginning of the e-mail address. */
+export async function listMembers(
+  db: Queryable,
+  accountId: string,
+  wish: TableWish<MemberColumn>,
+): Promise<TablePage<Member>> {
+  const { beyond, order } = pageClauses(MEMBERS, wish, '$2', 'u.account_id = $1')
+  const { rows } = await db.query<MemberRow>(
+    `${MEMBER} where u.account_id = $1 and ($3 = '%' or u.email collate "C" like $3) and ${beyond} ${order}`,
+    [accountId, wish.after, startingWith(wish.search.toLowerCase())],
+  )
+  return cutPage(rows.map(memberFrom), ({ id }) => id)
 }
 
 export async function findMember(db: Queryable, accountId: string, id: string): Promise<Member | null> {

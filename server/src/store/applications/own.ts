@@ -3,7 +3,9 @@
  * themselves.
  */
 import type { Application } from '../../core/applications/application.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { countGrants, cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 import { findApplication, markApplicationChanged } from './applications.ts'
 
 export type SecretLine = {
@@ -29,21 +31,37 @@ export type OwnApplicationLine = Pick<
   readonly createdAt: number
   readonly dialog: boolean
   readonly testMode: boolean
-  /** Live grants. */
+  /** Live grants, counted up to a thousand. */
   readonly grants: number
 }
 
-export async function listOwnApplications(db: Queryable, accountId: string): Promise<readonly OwnApplicationLine[]> {
+const OWN: SortedList<OwnColumn> = {
+  table: 'applications a',
+  key: 'a.id',
+  columns: { name: 'lower(a.name) collate "C"', created: 'a.created_at' },
+}
+
+export const ownColumns = ['name', 'created'] as const
+export type OwnColumn = (typeof ownColumns)[number]
+
+/** `search`: the beginning of the name, or the whole id. */
+export async function listOwnApplications(
+  db: Queryable,
+  accountId: string,
+  wish: TableWish<OwnColumn>,
+): Promise<TablePage<OwnApplicationLine>> {
+  const { beyond, order } = pageClauses(OWN, wish, '$2', 'a.account_id = $1')
   const { rows } = await db.query<OwnApplicationLine>(
     `select a.id, a.name, a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.logo_version as "logoVersion",
        a.created_at as "createdAt", a.redirect_uris <> '{}' as dialog, exists (
          select from application_test_modes t where t.application_id = a.id and t.ends_at > now()) as "testMode",
-       (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants
-     from applications a where a.account_id = $1 and a.deleted_at is null order by a.name, a.id`,
-    [accountId],
+       ${countGrants('g.application_id = a.id')} as grants
+     from applications a where a.account_id = $1 and a.deleted_at is null
+       and ($3 = '%' or a.id = $4 or lower(a.name) collate "C" like $3) and ${beyond} ${order}`,
+    [accountId, wish.after, startingWith(wish.search.toLowerCase()), wish.search],
   )
-  return rows
+  return cutPage(rows, ({ id }) => id)
 }
 
 /** Null for an application of another account. */

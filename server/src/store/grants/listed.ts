@@ -4,9 +4,11 @@
  */
 import { type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import type { Grant, RefreshLimits } from '../../core/grants/grant.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { HELD_SCOPES } from '../accounts/users.ts'
 import { publisherFrom } from '../applications/applications.ts'
 import type { Queryable } from '../postgres/postgres.ts'
+import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 import { GRANT, type GrantRow, grantFrom } from './grants.ts'
 
 export type ListedGrant = Grant & {
@@ -64,13 +66,14 @@ function notOver({ unusedMs, maxMs }: RefreshLimits): string {
     and g.issued_at > now() - interval '${unusedMs} milliseconds'))`
 }
 
-const PER_PAGE = 50
+const GRANTS: SortedList<ListedGrantColumn> = {
+  table: 'grants g',
+  key: 'g.id',
+  columns: { connected: 'g.created_at' },
+}
 
-/**
- * Newest first. `after` is the id of the last grant of the previous page and not a time: PostgreSQL's timestamps are
- * finer than milliseconds.
- */
-export type GrantPage = { readonly grants: readonly ListedGrant[]; readonly after: string | null }
+export const listedGrantColumns = ['connected'] as const
+export type ListedGrantColumn = (typeof listedGrantColumns)[number]
 
 /** The grants of one user, or of all users of an account. */
 export type ListedFor = { readonly userId: string } | { readonly accountId: string }
@@ -81,22 +84,20 @@ export async function countUserGrants(db: Queryable, userId: string, limits: Ref
   return rows[0]?.count ?? 0
 }
 
+/** `search`: the beginning of the user's e-mail address. */
 export async function listGrants(
   db: Queryable,
   whose: ListedFor,
-  after: string | null,
+  wish: TableWish<ListedGrantColumn>,
   limits: RefreshLimits,
-): Promise<GrantPage> {
+): Promise<TablePage<ListedGrant>> {
   const [column, of] = 'userId' in whose ? ['g.user_id', whose.userId] : ['g.account_id', whose.accountId]
+  const { beyond, order } = pageClauses(GRANTS, wish, '$2', `${column} = $1`)
   const { rows } = await db.query<Row>(
-    `${LISTED} and ${notOver(limits)} and ${column} = $1
-       and ($2::text is null
-         or (g.created_at, g.id) < (select g.created_at, g.id from grants g where g.id = $2 and ${column} = $1))
-     order by g.created_at desc, g.id desc limit $3`,
-    [of, after, PER_PAGE + 1],
+    `${LISTED} and ${notOver(limits)} and ${column} = $1 and ($3 = '%' or u.email collate "C" like $3) and ${beyond} ${order}`,
+    [of, wish.after, startingWith(wish.search.toLowerCase())],
   )
-  const grants = rows.slice(0, PER_PAGE).map(fromRow)
-  return { grants, after: rows.length > PER_PAGE ? (grants.at(-1)?.id ?? null) : null }
+  return cutPage(rows.map(fromRow), ({ id }) => id)
 }
 
 /** Finds a live grant of this account. */

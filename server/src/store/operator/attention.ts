@@ -6,7 +6,7 @@ import type { Queryable } from '../postgres/postgres.ts'
 const FAILED_ATTEMPTS = 3
 
 /** Applications with failing endpoints that are named. */
-const MOST_NAMED = 5
+const MAX_NAMED = 5
 
 export async function readAttention(db: Queryable): Promise<Attention> {
   const { rows } = await db.query<Omit<Attention, 'failingWebhooks'>>(
@@ -23,7 +23,7 @@ export async function readAttention(db: Queryable): Promise<Attention> {
      where w.disabled_at is null and a.deleted_at is null and exists (
        select from webhook_deliveries d where d.endpoint_id = w.id and d.delivered_at is null and d.given_up_at is null
          and d.attempts >= ${FAILED_ATTEMPTS})
-     group by a.id order by a.name, a.id limit ${MOST_NAMED}`,
+     group by a.id order by a.name, a.id limit ${MAX_NAMED}`,
   )
   const [counts] = rows
   if (!counts) throw new Error('a select without a table has one row')

@@ -4,7 +4,7 @@ import type { Queryable } from '../postgres/postgres.ts'
 import { startingWith } from '../postgres/sorted-list.ts'
 
 /** Of each kind. The lists of the console show all. */
-const MOST_FOUND = 10
+const MAX_FOUND = 10
 
 export type FoundAccount = { readonly slug: string; readonly name: string }
 
@@ -13,10 +13,10 @@ export async function findAccounts(db: Queryable, text: string): Promise<readonl
     `select slug, name from (
        (select a.slug, a.name from accounts a where a.id = $2)
        union (select a.slug, a.name from accounts a where a.slug collate "C" like $1
-         order by a.slug collate "C" limit ${MOST_FOUND})
+         order by a.slug collate "C" limit ${MAX_FOUND})
        union (select a.slug, a.name from accounts a where lower(a.name) collate "C" like $1
-         order by lower(a.name) collate "C", a.slug limit ${MOST_FOUND})) found
-     order by slug <> lower($2), slug limit ${MOST_FOUND}`,
+         order by lower(a.name) collate "C", a.slug limit ${MAX_FOUND})) found
+     order by slug <> lower($2), slug limit ${MAX_FOUND}`,
     [startingWith(text.toLowerCase()), text],
   )
   return rows
@@ -29,7 +29,7 @@ const PERSON = `select u.id, u.email, c.slug as account, u.created_at as "create
 export async function findPeople(db: Queryable, text: string): Promise<readonly PersonLine[]> {
   const { rows } = await db.query<PersonLine>(
     `(${PERSON} where u.id = $2)
-     union all (${PERSON} where u.email collate "C" like $1 order by u.email collate "C", u.id limit ${MOST_FOUND})`,
+     union all (${PERSON} where u.email collate "C" like $1 order by u.email collate "C", u.id limit ${MAX_FOUND})`,
     [startingWith(text.toLowerCase()), text],
   )
   return rows
@@ -53,7 +53,7 @@ export async function findApplications(db: Queryable, text: string): Promise<rea
   const { rows } = await db.query<FoundApplication>(
     `(${found} and p.id = $2)
      union all (${found} and lower(p.name) collate "C" like $1
-       order by lower(p.name) collate "C", p.id limit ${MOST_FOUND})`,
+       order by lower(p.name) collate "C", p.id limit ${MAX_FOUND})`,
     [startingWith(text.toLowerCase()), text],
   )
   return rows

@@ -2,7 +2,7 @@
  * Sorted lists, a page at a time: the sortable columns of a list are a closed table of expressions, and a page continues
  * after the key of the last row. No part of a statement comes from a request.
  */
-import { MOST_COUNTED, type TablePage, type TableWish } from '../../core/table.ts'
+import { MAX_COUNTED, type TablePage, type TableWish } from '../../core/table.ts'
 
 export type SortedList<Column extends string> = {
   /** With its alias. */
@@ -22,17 +22,21 @@ export type PageClauses = {
   readonly order: string
 }
 
-/** `cursor`: placeholder of the key after which the page starts, or null. */
+/**
+ * `cursor`: placeholder of the key after which the page starts, or null. `within`: condition on its row; any other key
+ * is no position in the list, so nothing follows it.
+ */
 export function pageClauses<Column extends string>(
   { table, key, columns }: SortedList<Column>,
   { sort, descending }: Pick<TableWish<Column>, 'sort' | 'descending'>,
   cursor: `$${number}`,
+  within = 'true',
 ): PageClauses {
   const column = columns[sort]
   const [direction, sign] = descending ? ['desc', '<'] : ['asc', '>']
   return {
     beyond: `(${cursor}::text is null or (${column}, ${key}) ${sign}
-      (select ${column}, ${key} from ${table} where ${key} = ${cursor}))`,
+      (select ${column}, ${key} from ${table} where ${key} = ${cursor} and ${within}))`,
     order: `order by ${column} ${direction}, ${key} ${direction} limit ${LINES_PER_PAGE + 1}`,
   }
 }
@@ -48,8 +52,8 @@ export function startingWith(text: string): string {
   return `${text.replaceAll(/[\\%_]/g, '\\$&')}%`
 }
 
-/** Expression: the live grants that match a condition over `grants g`, counted up to `MOST_COUNTED`. */
+/** Expression: the live grants that match a condition over `grants g`, counted up to `MAX_COUNTED`. */
 export function countGrants(condition: string): string {
   return `(select count(*) from (
-    select from grants g where ${condition} and g.revoked_at is null limit ${MOST_COUNTED}) counted)`
+    select from grants g where ${condition} and g.revoked_at is null limit ${MAX_COUNTED}) counted)`
 }

@@ -23,6 +23,8 @@ import { connect } from '../../rig/connect.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
+const after = (grantId: string) => ({ search: '', sort: 'connected', descending: true, after: grantId }) as const
+
 type Side = {
   readonly account: { id: string; slug: string }
   readonly administrator: MadeUser
@@ -112,10 +114,10 @@ it('TN-04: nothing of another account is read', async () => {
   for (const asAdministrator of [true, false]) {
     expect(await readGrant(context, { by, grantId: theirs.grantId, asAdministrator })).toBeNull()
   }
-  expect((await listAccountGrants(context, ours.account.id, theirs.grantId)).grants).toEqual([])
+  expect((await listAccountGrants(context, ours.account.id, after(theirs.grantId))).grants).toEqual([])
   expect((await listOwnGrants(context, ours.clerk.id, theirs.grantId)).grants).toEqual([])
   expect((await listAccountGrants(context, ours.account.id)).grants.map((each) => each.id)).toEqual([ours.grantId])
-  const people = (await listPeople(context, ours.account.id)).map((each) => each.id)
+  const people = (await listPeople(context, ours.account.id)).lines.map((each) => each.id)
   expect(people.sort()).toEqual([ours.administrator.id, ours.clerk.id].sort())
 })
 

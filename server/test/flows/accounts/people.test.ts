@@ -84,7 +84,7 @@ describe('the list of users', () => {
     await makeUser(service.context.db, service.account.slug)
     await settleIn(ann)
     await disablePerson(service.context, ann.id, gone.id)
-    const people = await listPeople(service.context, account.id)
+    const { lines: people } = await listPeople(service.context, account.id)
     expect(people.map(({ id, status }) => [id, status]).sort()).toEqual(
       [
         [ann.id, 'active'],
@@ -136,7 +136,7 @@ describe('inviting', () => {
   ] as const)('answers %s, adds nobody and sends nothing', async (outcome, person) => {
     expect(await invite(person())).toEqual({ outcome })
     expect(await outbox()).toEqual([])
-    expect(await listPeople(service.context, account.id)).toHaveLength(1)
+    expect((await listPeople(service.context, account.id)).lines).toHaveLength(1)
     expect(await events('user.invited')).toEqual([])
   })
 
@@ -149,7 +149,7 @@ describe('inviting', () => {
     await breakOutbox()
     const invitation = invite({ email: 'new@acme.example', roleIds: [roles.clerk] })
     await expect(invitation.finally(mendOutbox)).rejects.toThrow('broken')
-    expect(await listPeople(service.context, account.id)).toHaveLength(1)
+    expect((await listPeople(service.context, account.id)).lines).toHaveLength(1)
   })
 
   it('is limited to a hundred per hour and account: the next one adds nobody and sends nothing', async () => {
@@ -161,7 +161,7 @@ describe('inviting', () => {
     const next = (email: string) => invite({ email, roleIds: [roles.clerk] })
     expect(await next('hundredth@acme.example')).toMatchObject({ outcome: 'invited' })
     expect(await next('next@acme.example')).toEqual({ outcome: 'too_many' })
-    expect(await listPeople(service.context, account.id)).toHaveLength(2)
+    expect((await listPeople(service.context, account.id)).lines).toHaveLength(2)
     expect(await outbox()).toHaveLength(1)
     await service.database.query("update mails set created_at = created_at - interval '1 minute'")
     expect(await next('next@acme.example')).toMatchObject({ outcome: 'invited' })

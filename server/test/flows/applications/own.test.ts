@@ -46,7 +46,8 @@ describe('registering', () => {
   it('returns an id and a secret that can request codes', async () => {
     const { id, secret } = await register()
     expect((await requestCode(id, secret ?? '')).status).toBe(200)
-    const listed = await listOwnApplications(service.context.db, service.account.id)
+    const byName = { search: '', sort: 'name', descending: false, after: null } as const
+    const { lines: listed } = await listOwnApplications(service.context.db, service.account.id, byName)
     expect(listed).toContainEqual(
       expect.objectContaining({ id, name: 'Kitchen display', deviceFlow: true, dialog: false, grants: 0 }),
     )
