@@ -101,8 +101,8 @@ async function addApplications(query: Query, size: CrowdSize): Promise<void> {
      select ${hex('app_', "o.id || 'application' || n")}, o.id, ${NAMES}, '{orders:read}', '{orders:read}', '{}', true,
        now() - n * interval '1 minute', nextval('application_changes')
      from generate_series(1, $1) n join (
-       select id, row_number() over (order by id) as place, count(*) over () as total from accounts where ${owners}) o
-       on o.place = 1 + n % o.total`
+       select id, row_number() over (order by id) as place from accounts where ${owners}) o
+       on o.place = 1 + n % (select count(*) from accounts where ${owners})`
   await query(insert("slug like 'crowd-%'"), size.applications)
   await query(insert("slug = 'northwind'"), size.ownApplications)
 }
