@@ -96,7 +96,15 @@ test('docs/install.md is run on schedule and manually, and the chart is rendered
   }
 })
 
-test.each(['ci', 'benchmarks'])('%s.yml runs on the Debian and the Node that the container has', (name) => {
+test('the site is built and checked when a document changes, and on schedule', () => {
+  const workflow: Workflow = parse(read('.github/workflows/site.yml'))
+  expect(Object.keys(workflow.on)).toEqual(['push', 'pull_request', 'schedule', 'workflow_dispatch'])
+  expect(Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))).toContain(
+    'npm run -s verify:site',
+  )
+})
+
+test.each(['ci', 'benchmarks', 'site'])('%s.yml runs on the Debian and the Node that the container has', (name) => {
   const images = Array.from(read(`.github/workflows/${name}.yml`).matchAll(/container: (\S+)/g), ([, image]) => image)
   const [, base] = /^FROM (\S+)-slim/m.exec(read('deploy/container/Dockerfile')) ?? []
   expect(new Set(images)).toEqual(new Set([base]))
