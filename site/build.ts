@@ -19,5 +19,6 @@ function run(command: string, ...args: readonly string[]): void {
 }
 
 if (!existsSync(join(HERE, 'node_modules'))) run('npm', 'ci', '--ignore-scripts', '--no-audit', '--no-fund')
+run(join(HERE, 'node_modules/.bin/typedoc'))
 prepare()
 run(join(HERE, 'node_modules/.bin/astro'), 'build')

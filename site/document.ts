@@ -24,7 +24,7 @@ export function convertDocument(page: Page, pages: readonly Page[]): Document {
 /** YAML reads JSON. */
 function frontMatterOf(page: Page): string {
   const { source, slug, title, method } = page
-  const editUrl = source.endsWith('.md') ? `${REPOSITORY}/edit/main/${source}` : false
+  const editUrl = source.endsWith('.md') && !source.startsWith('site/') ? `${REPOSITORY}/edit/main/${source}` : false
   const home = slug === '' ? HOME : {}
   const sidebar = method ? { badge: { text: method, variant: method === 'GET' ? 'note' : 'success' } } : undefined
   const fields = { title, description: summaryOf(page), editUrl, sidebar, ...home }

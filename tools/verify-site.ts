@@ -28,7 +28,7 @@ const SEARCHES: Readonly<Record<string, string>> = {
   'roll back': 'operations/upgrade/',
   'webhook signature': 'interface/webhooks/',
   keycloak: 'comparison/',
-  'reverse proxy': 'install/',
+  createVerifier: 'sdk/main/',
   PUBLIC_URL: 'configuration/',
 }
 const AXE_PAGES = [

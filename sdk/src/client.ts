@@ -79,6 +79,25 @@ export interface Client extends PageClient {
   rotateKey(options?: CallOptions): Promise<AccessKey>
 }
 
+/**
+ * Creates the client of an application, for one user.
+ *
+ * @example A device that asks for access once, and then calls the API
+ * ```ts
+ * import { createClient } from '@latchkey/sdk'
+ *
+ * const client = createClient({
+ *   baseUrl: 'https://service.example',
+ *   appId: 'app_n61zbfpywkrj',
+ *   appSecret: process.env.LATCHKEY_APP_SECRET,
+ * })
+ * const session = await client.device.start({ variant: 'token_set', scope: ['orders:read'] })
+ * console.log(`Enter ${session.displayCode} at ${session.verificationUrl}`)
+ * await session.wait()
+ * const response = await client.fetch('https://service.example/1/me')
+ * console.log(await response.json())
+ * ```
+ */
 export function createClient(options: ClientOptions): Client {
   const { client, context, tokens } = createParts(options)
   return {

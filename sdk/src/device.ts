@@ -21,6 +21,26 @@ export interface StartOptions<V extends Variant> {
   readonly signal?: AbortSignal | undefined
 }
 
+/**
+ * The device flow of a client.
+ *
+ * @example Show the progress while the user decides
+ * ```ts
+ * import { createClient } from '@latchkey/sdk'
+ *
+ * const client = createClient({
+ *   baseUrl: 'https://service.example',
+ *   appId: 'app_n61zbfpywkrj',
+ *   appSecret: process.env.LATCHKEY_APP_SECRET,
+ * })
+ * const session = await client.device.start({ variant: 'access_key' })
+ * console.log(`Enter ${session.displayCode} at ${session.verificationUrl}`)
+ * for await (const event of session) {
+ *   if (event.type === 'pending') console.log(`waiting, ${session.remaining()} s left`)
+ *   if (event.type === 'accepted') console.log(`connected for ${event.credentials.scope.join(', ')}`)
+ * }
+ * ```
+ */
 export interface Device {
   /** Requests a code. Call it when the user asks for one: the library never requests a code again by itself. */
   start<V extends Variant>(options: StartOptions<V>): Promise<DeviceSession<V>>

@@ -80,6 +80,19 @@ export class LatchkeyError extends Error {
 /**
  * Whether `error` is a {@link LatchkeyError}, with this code if one is given. Works across two copies of this package,
  * too.
+ *
+ * @example Tell the user what happened
+ * ```ts
+ * import { createClient, isLatchkeyError } from '@latchkey/sdk'
+ *
+ * const client = createClient({ baseUrl: 'https://service.example', appId: 'app_n61zbfpywkrj' })
+ * try {
+ *   await client.fetch('https://service.example/1/me')
+ * } catch (error) {
+ *   if (!isLatchkeyError(error, 'not_authorized')) throw error
+ *   console.log('Connect this device first.')
+ * }
+ * ```
  */
 export function isLatchkeyError(error: unknown, code?: ErrorCode): error is LatchkeyError {
   if (!(error instanceof Error) || error.name !== 'LatchkeyError') return false

@@ -84,7 +84,22 @@ export interface FakeService {
 
 type FakeConnection = { baseUrl: string; fetch: FakeService['fetch']; clock: FakeClock }
 
-/** Creates a fake service with one application and one user. */
+/**
+ * Creates a fake service with one application and one user.
+ *
+ * @example A test without a network
+ * ```ts
+ * import { createClient } from '@latchkey/sdk'
+ * import { createFakeService } from '@latchkey/sdk/testing'
+ *
+ * const service = createFakeService({ scopes: ['orders:read'] })
+ * const client = createClient(service.clientOptions)
+ * const session = await client.device.start({ variant: 'token_set' })
+ * service.grant(session.userCode)
+ * const { scope } = await session.wait()
+ * console.log(scope.join(', '))
+ * ```
+ */
 export function createFakeService(options: FakeServiceOptions = {}): FakeService {
   let underWay = 0
   let faulty = false

@@ -61,6 +61,22 @@ const TIME_LIMIT_MS = 5_000
 /** Text in any other form is rejected without a request. docs/interface.md, "Credentials". */
 const CREDENTIAL = /^lk[ak]_[A-Za-z0-9_-]{20,200}$/
 
+/**
+ * Creates a verifier for an API: it asks the service what a credential may do.
+ *
+ * @example Reject what is not valid
+ * ```ts
+ * import { createVerifier } from '@latchkey/sdk'
+ *
+ * const verifier = createVerifier({
+ *   baseUrl: 'https://service.example',
+ *   resourceId: 'app_k49jr2r5kvxb',
+ *   resourceSecret: process.env.LATCHKEY_RESOURCE_SECRET ?? '',
+ * })
+ * const credential = await verifier.verify('lka_made-up-by-somebody-else')
+ * console.log(credential?.scope.includes('orders:read') ? `orders of ${credential.user}` : 'not allowed')
+ * ```
+ */
 export function createVerifier(options: VerifierOptions): Verifier {
   const { clock = systemClock, resourceId, resourceSecret, cacheSeconds = DEFAULT_CACHE_SECONDS } = options
   if (!resourceId || !resourceSecret) {

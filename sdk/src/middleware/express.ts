@@ -19,7 +19,29 @@ export interface OutgoingResponse {
   end(body: string): unknown
 }
 
-/** Answers 401, 403 or 503, or lets the request through; `credentialOf(request)` then returns its credential. */
+/**
+ * Answers 401, 403 or 503, or lets the request through; `credentialOf(request)` then returns its credential.
+ *
+ * @example An API on `node:http`
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { createVerifier } from '@latchkey/sdk'
+ * import { credentialOf, requireAuth } from '@latchkey/sdk/express'
+ *
+ * const verifier = createVerifier({
+ *   baseUrl: 'https://service.example',
+ *   resourceId: 'app_k49jr2r5kvxb',
+ *   resourceSecret: process.env.LATCHKEY_RESOURCE_SECRET ?? '',
+ * })
+ * const guard = requireAuth(verifier, { scope: 'orders:read' })
+ * const server = createServer((request, response) => {
+ *   guard(request, response, () => response.end(`orders of ${credentialOf(request).user}`))
+ * }).listen(3000, async () => {
+ *   console.log((await fetch('http://localhost:3000/orders')).status)
+ *   server.close()
+ * })
+ * ```
+ */
 export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},

@@ -15,6 +15,28 @@ export interface FileStoreOptions {
   readonly path: string
 }
 
+/**
+ * Creates a store in a file, for `createClient`.
+ *
+ * @example Ask for access at the first start only
+ * ```ts
+ * import { createClient } from '@latchkey/sdk'
+ * import { fileStore } from '@latchkey/sdk/node'
+ *
+ * const client = createClient({
+ *   baseUrl: 'https://service.example',
+ *   appId: 'app_n61zbfpywkrj',
+ *   appSecret: process.env.LATCHKEY_APP_SECRET,
+ *   store: fileStore({ path: `${process.env.HOME}/.config/acme-tv/credentials.json` }),
+ * })
+ * if (!(await client.credentials())) {
+ *   const session = await client.device.start({ variant: 'token_set' })
+ *   console.log(`Enter ${session.displayCode} at ${session.verificationUrl}`)
+ *   await session.wait()
+ * }
+ * console.log(await client.hasGranted('orders:read'))
+ * ```
+ */
 export function fileStore({ path }: FileStoreOptions): Store {
   const queue = createQueue()
   return {
