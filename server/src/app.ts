@@ -34,6 +34,9 @@ import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'
 import { startBackground } from './jobs/background.ts'
 import { createMailer } from './mail.ts'
 import { createOutbound } from './outbound.ts'
+import { readOverlays } from './pages/messages/read-overlays.ts'
+import { createLanguages } from './pages/ui/words.ts'
+import { openServiceLogo } from './pictures/service-logo.ts'
 import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
@@ -52,6 +55,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const counts = createCounts(everyRoute)
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
   const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
+  const languages = createLanguages(await readOverlays(config.messagesDir))
+  const serviceLogo = await openServiceLogo(config.serviceLogo)
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections, readRequestId)
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
@@ -83,6 +88,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
     attempts: createAttempts(db),
     refusals: createRefusals(db),
     geoip,
+    languages,
+    serviceLogo,
     dns: createDns(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
     outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),

@@ -57,6 +57,22 @@ export const options = {
     example: 'Acme Cloud',
     parse: displayName,
   }),
+  serviceLogo: option<string | null>({
+    env: 'SERVICE_LOGO',
+    fallback: '',
+    about:
+      'Path of the logo of your service, shown at the top of every page: a PNG, JPEG or WebP of at most 1024 by 1024 pixels and 256 KiB. It is read and checked at startup.',
+    example: '/etc/latchkey/logo.png',
+    parse: (text) => text || null,
+  }),
+  messagesDir: option<string | null>({
+    env: 'MESSAGES_DIR',
+    fallback: '',
+    about:
+      'Folder with texts of your own: `en.json` replaces single texts of a built-in language, `fr.json` with every text adds a language. `latchkey messages print` prints a template. Read and checked at startup: the service does not start with an unknown or missing text, or one with other placeholders than the English one.',
+    example: '/etc/latchkey/messages',
+    parse: (text) => text || null,
+  }),
   helpUrl: option<string | null>({
     env: 'HELP_URL',
     fallback: '',

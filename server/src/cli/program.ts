@@ -67,6 +67,11 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./audit.ts')).defineAudit(command),
   },
   {
+    name: 'messages',
+    about: 'Texts of pages and mails.',
+    define: async (command) => (await import('./messages.ts')).defineMessages(command),
+  },
+  {
     name: 'doctor',
     about:
       'Check configuration, keys, PostgreSQL, Redis, schema, clocks, hosts and mail, and print how to fix problems.',

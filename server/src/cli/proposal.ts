@@ -5,6 +5,7 @@ import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
 import { acceptProposal, declineProposal } from '../flows/applications/proposals.ts'
+import { pictureType } from '../pictures/picture.ts'
 import type { ListedProposal } from '../store/applications/proposals.ts'
 import { listProposals, readProposedLogo } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
@@ -74,7 +75,9 @@ async function saveLogos(db: Postgres, proposals: readonly ListedProposal[], fol
   mkdirSync(folder, { recursive: true })
   for (const { applicationId, version } of proposals) {
     const logo = await readProposedLogo(db, applicationId, version)
-    if (logo) writeFileSync(join(folder, `${applicationId}-${version}.png`), logo)
+    if (!logo) continue
+    const extension = pictureType(logo).replace('image/', '')
+    writeFileSync(join(folder, `${applicationId}-${version}.${extension}`), logo)
   }
 }
 

@@ -13,6 +13,8 @@ import type { SignInFailures } from '../gate/sign-in-failures.ts'
 import type { GeoIp } from '../geoip.ts'
 import type { Mailer } from '../mail.ts'
 import type { Outbound } from '../outbound.ts'
+import type { Languages } from '../pages/ui/words.ts'
+import type { ServiceLogo } from '../pictures/service-logo.ts'
 import type { CredentialVerifier } from '../secrets/credentials.ts'
 import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
@@ -51,6 +53,10 @@ export type Context = {
   readonly attempts: Attempts
   readonly refusals: Refusals
   readonly geoip: GeoIp
+  /** Of pages and mails. */
+  readonly languages: Languages
+  /** Null: SERVICE_LOGO is not set. */
+  readonly serviceLogo: ServiceLogo | null
   readonly dns: Dns
   /** Null without a mail server: mails stay in the outbox. */
   readonly mailer: Mailer | null

@@ -4,7 +4,6 @@
  */
 import { MailNotSent } from '../mail.ts'
 import { type MailContent, renderMail } from '../pages/mails/mails.tsx'
-import { chooseLanguage, wordsFor } from '../pages/ui/words.ts'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
 import { accountOrigin } from './accounts/address.ts'
 import type { Context } from './context.ts'
@@ -38,7 +37,7 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
     return false
   }
   try {
-    const words = wordsFor(chooseLanguage(mail.language, null))
+    const words = context.languages.wordsFor(context.languages.choose(mail.language, null))
     const messageId = `<mail-${mail.id}@${new URL(accountOrigin(context, mail.slug)).hostname}>`
     await context.mailer?.send({
       to: mail.email,

@@ -2,7 +2,7 @@
 import type { Service } from '../pages/ui/frame.ts'
 import type { Context } from './context.ts'
 
-export function serviceOf({ config }: Context): Service {
+export function serviceOf({ config, serviceLogo }: Pick<Context, 'config' | 'serviceLogo'>): Service {
   const links = [
     { kind: 'help', href: config.helpUrl },
     { kind: 'privacy', href: config.privacyUrl },
@@ -10,6 +10,7 @@ export function serviceOf({ config }: Context): Service {
   ] as const
   return {
     name: config.serviceName,
+    logo: serviceLogo && { path: serviceLogo.path, url: `${config.publicUrl}${serviceLogo.path}` },
     links: links.flatMap(({ kind, href }) => (href === null ? [] : [{ kind, href }])),
   }
 }

@@ -115,7 +115,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         )
       }
       if (draining) response.setHeader('connection', 'close')
-      const asset = findAsset(path)
+      const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)
       if (asset) {
         scope.route = ASSETS
         return respondAsset(request, response, asset, scope.id, security)

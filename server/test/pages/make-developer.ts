@@ -187,7 +187,13 @@ function everyChangePage(frame: Frame, name: string): Readonly<Record<string, st
     applicationLogo: applicationLogoPage(frame, makeLogo({ name })),
     applicationLogoWrong: applicationLogoPage(
       frame,
-      makeLogo({ name, logo: '/logo', unverified: false, secondLook: true, problem: { kind: 'pixels', width: 1025, height: 3 } }),
+      makeLogo({
+        name,
+        logo: '/logo',
+        unverified: false,
+        secondLook: true,
+        problem: { kind: 'pixels', width: 1025, height: 3 },
+      }),
     ),
     ownApplicationWaiting: ownApplicationPage(frame, makeOwnApplication({ name, logo: '/logo', proposal: waiting })),
     ownApplicationDeclined: ownApplicationPage(

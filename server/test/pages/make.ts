@@ -41,7 +41,7 @@ import { everyOperatorPage } from './make-operator.ts'
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
     words: wordsFor('en'),
-    service: { name: 'Example Cloud', links: [] },
+    service: { name: 'Example Cloud', logo: null, links: [] },
     account: { name: 'Northwind', host: 'northwind.service.example', colour: '#0a7d55', logo: null },
     user: { email: 'maria@northwind.example', administrator: true },
     path: '/',
@@ -283,7 +283,13 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       people: 2,
       problem: 'exists',
     }),
-    looks: brandingPage(frame, { name: application, colour: '#0a7d55', logo: '/logo', problem: { kind: 'format', found: 'GIF' }, saved: false }),
+    looks: brandingPage(frame, {
+      name: application,
+      colour: '#0a7d55',
+      logo: '/logo',
+      problem: { kind: 'format', found: 'GIF' },
+      saved: false,
+    }),
     refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
     noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account', requestId: REQUEST_ID }),
     ...everyDialogPage(frame, application),

@@ -1,6 +1,8 @@
 /** Configuration check: every setting can be read, and the settings fit together. */
 import { type Config, everyOption, readConfig } from '../../config.ts'
 import { openGeoIp } from '../../geoip.ts'
+import { readOverlays } from '../../pages/messages/read-overlays.ts'
+import { openServiceLogo } from '../../pictures/service-logo.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const CHECK = 'configuration'
@@ -29,6 +31,7 @@ export async function examineConfiguration(
       return broken(CHECK, what, `Correct it and start again. ${example}`)
     }),
     ...(await examineGeoIp(config)),
+    ...(await examineFiles(config)),
     ...examinePublic(config),
   ]
   return findings.length > 0 ? findings : [ok(CHECK, 'All settings are valid.')]
@@ -44,6 +47,18 @@ async function examineGeoIp({
   } catch (error) {
     return [broken(CHECK, (error as Error).message, 'Provide a MaxMind database at this path, or unset the variable.')]
   }
+}
+
+/** Files that are read at startup: the service does not start with one that cannot be used. */
+async function examineFiles({ serviceLogo = null, messagesDir = null }: Partial<Config>): Promise<readonly Finding[]> {
+  const findings: Finding[] = []
+  await openServiceLogo(serviceLogo).catch((error: Error) => {
+    findings.push(broken(CHECK, error.message, 'Provide a picture at this path, or unset the variable.'))
+  })
+  await readOverlays(messagesDir).catch((error: Error) => {
+    findings.push(broken(CHECK, error.message, 'Correct the files; "latchkey messages print" prints every text.'))
+  })
+  return findings
 }
 
 /** Settings that are fine on a laptop and wrong on a public service. */

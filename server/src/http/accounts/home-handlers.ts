@@ -3,7 +3,6 @@
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
-import { isLanguage } from '../../pages/ui/words.ts'
 import { pictureType } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
@@ -26,7 +25,7 @@ export const showLogo: PageHandler<PageRequest> = async (context, { account, fie
 
 export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {
   const language = fields.get('language') ?? null
-  if (!isLanguage(language)) return { refusal: 'invalid_request' }
+  if (!context.languages.has(language)) return { refusal: 'invalid_request' }
   if (sessionUser) await chooseUserLanguage(context, sessionUser, language)
   return { seeOther: nextPath(fields.get('next')), cookies: [setCookie(LANGUAGE, language, A_YEAR_SECONDS)] }
 }

@@ -5,7 +5,6 @@ import type { Context } from '../../flows/context.ts'
 import { serviceOf } from '../../flows/service-branding.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
-import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
 import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
@@ -28,9 +27,10 @@ export function frameFor(
 ): Frame {
   const account = session?.account ?? null
   const sessionUser = session?.sessionUser ?? null
+  const { languages } = context
   const chosen = readCookie(headers.cookie, LANGUAGE) ?? sessionUser?.chosenLanguage ?? null
   return {
-    words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    words: languages.wordsFor(languages.choose(chosen, headers['accept-language'] ?? null)),
     service: serviceOf(context),
     account: account && {
       name: account.name,

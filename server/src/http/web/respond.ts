@@ -91,11 +91,13 @@ function pageHeaders(
   }
 }
 
-/** The path contains a digest of the content, so browsers may cache it for good. */
+/** A file whose path contains a digest of its content, so browsers may cache it for good. */
+type StaticFile = Pick<Asset, 'path' | 'contentType' | 'bytes'> & Partial<Asset>
+
 export function respondAsset(
   request: IncomingMessage,
   response: ServerResponse,
-  asset: Asset,
+  asset: StaticFile,
   requestId: string,
   security: SecurityHeaders,
 ): void {
@@ -104,11 +106,13 @@ export function respondAsset(
     return
   }
   const accepted = String(request.headers['accept-encoding'] ?? '')
-  const [encoding, bytes] = /\bbr\b/.test(accepted)
-    ? (['br', asset.brotli] as const)
-    : /\bgzip\b/.test(accepted)
-      ? (['gzip', asset.gzip] as const)
-      : ([null, asset.bytes] as const)
+  const { brotli, gzip } = asset
+  const [encoding, bytes] =
+    brotli && /\bbr\b/.test(accepted)
+      ? (['br', brotli] as const)
+      : gzip && /\bgzip\b/.test(accepted)
+        ? (['gzip', gzip] as const)
+        : ([null, asset.bytes] as const)
   response
     .writeHead(200, {
       'content-type': asset.contentType,

@@ -14,7 +14,6 @@ import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
-import { chooseLanguage } from '../../pages/ui/words.ts'
 import { createBrowserMark, isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
@@ -107,7 +106,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
       known: readCookie(cookie, BROWSER),
-      language: chooseLanguage(readCookie(cookie, LANGUAGE), accepted ?? null),
+      language: context.languages.choose(readCookie(cookie, LANGUAGE), accepted ?? null),
     }
   }
 }

@@ -10,7 +10,7 @@ import type { Context } from '../../flows/context.ts'
 import { serviceOf } from '../../flows/service-branding.ts'
 import type { Frame, Service } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
-import { chooseLanguage, wordsFor } from '../../pages/ui/words.ts'
+import type { Languages } from '../../pages/ui/words.ts'
 import type { AddressReader } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
 import { MAX_BODY_BYTES } from '../form.ts'
@@ -32,7 +32,7 @@ export type BaseAsked = {
 
 export function createBaseServer(context: Context, addressOf: AddressReader) {
   const { publicUrl } = context.config
-  const service = serviceOf(context)
+  const own = { service: serviceOf(context), languages: context.languages }
   const secure = publicUrl.startsWith('https:')
   // A form here may redirect to any account's host, and browsers apply form-action to the redirect as well.
   const accounts = publicUrl.replace('://', '://*.')
@@ -47,7 +47,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
   return async (request: IncomingMessage, response: ServerResponse, asked: BaseAsked): Promise<void> => {
     const { requestId } = asked
     const nonce = randomBytes(16).toString('base64')
-    let frame = frameAt(service, request, asked.path, asked.query, nonce)
+    let frame = frameAt(own, request, asked.path, asked.query, nonce)
     const around: Surroundings = {
       requestId,
       nonce,
@@ -60,7 +60,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
       const received = await receivePage(request, asked.found, asked.query, rulesOf)
       if ('refusal' in received) return respondPage(response, around, received)
       const { route, fields } = received
-      if (route.method === 'POST') frame = frameAt(service, request, asked.path, formQuery(fields), nonce)
+      if (route.method === 'POST') frame = frameAt(own, request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
       const address = addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
       respondPage(response, around, await route.handler(context, { fields, frame, address, cookie }))
@@ -77,11 +77,19 @@ function formQuery(fields: FormFields): string {
   return request === undefined ? '' : `request=${encodeURIComponent(request)}`
 }
 
-function frameAt(service: Service, { headers }: IncomingMessage, path: string, query: string, nonce: string): Frame {
+type Own = { readonly service: Service; readonly languages: Languages }
+
+function frameAt(
+  { service, languages }: Own,
+  { headers }: IncomingMessage,
+  path: string,
+  query: string,
+  nonce: string,
+): Frame {
   const here = query === '' ? path : `${path}?${query}`
   const chosen = readCookie(headers.cookie, LANGUAGE)
   return {
-    words: wordsFor(chooseLanguage(chosen, headers['accept-language'] ?? null)),
+    words: languages.wordsFor(languages.choose(chosen, headers['accept-language'] ?? null)),
     service,
     account: null,
     user: null,

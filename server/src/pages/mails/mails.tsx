@@ -119,7 +119,7 @@ export function renderMail(words: Words, service: Service, mail: MailContent): M
   return {
     subject: subject.replace(/\s+/g, ' '),
     text: `${all.map((block) => textOf(words, block)).join('\n\n')}\n`,
-    html: htmlOf(words, all),
+    html: htmlOf(words, service, all),
   }
 }
 
@@ -318,7 +318,7 @@ function textOf(words: Words, block: Block): string {
     .join('\n')
 }
 
-function htmlOf(words: Words, blocks: readonly Block[]): string {
+function htmlOf(words: Words, service: Service, blocks: readonly Block[]): string {
   const html = (
     <html lang={words.language} dir={words.direction}>
       <head>
@@ -327,6 +327,7 @@ function htmlOf(words: Words, blocks: readonly Block[]): string {
         <meta name="color-scheme" content="light dark" />
       </head>
       <body style="margin:1.5rem auto;padding:0 1rem;max-width:36rem;font:1rem/1.5 system-ui,sans-serif">
+        {service.logo && <img src={service.logo.url} alt={service.name} height="40" />}
         {blocks.map((block, index) => (
           <HtmlBlock words={words} block={block} key={index} />
         ))}

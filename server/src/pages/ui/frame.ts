@@ -1,9 +1,11 @@
 /** Context of a page: account, user, language, nonce, form signatures. */
 import type { Words } from './words.ts'
 
-/** The operator's product: its name, and addresses of its own pages. */
+/** The operator's product: its name, its logo, and addresses of its own pages. */
 export type Service = {
   readonly name: string
+  /** Path on every host, and the whole URL for mails. */
+  readonly logo: { readonly path: string; readonly url: string } | null
   readonly links: readonly { readonly kind: 'help' | 'privacy' | 'terms'; readonly href: string }[]
 }
 

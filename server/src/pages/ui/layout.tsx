@@ -13,7 +13,7 @@ import { icon, script, stylesheet } from './assets.ts'
 import { Form } from './form.tsx'
 import type { Frame } from './frame.ts'
 import { Notice } from './notice.tsx'
-import { languages, type MessageKey, type Words } from './words.ts'
+import type { MessageKey, Words } from './words.ts'
 
 export type PageOptions = {
   /** The submitted input was rejected. The title says so, too, because screen readers read it first. */
@@ -82,10 +82,13 @@ function SecondFactorReminder({ frame: { words, user, dialog } }: { readonly fra
 }
 
 function Header({ frame, compact }: { readonly frame: Frame; readonly compact: boolean | undefined }) {
-  const { words, user } = frame
+  const { words, user, service } = frame
   return (
     <header class="top">
-      <Whose frame={frame} />
+      <div class="whose">
+        {service.logo && <img class="service-logo" src={service.logo.path} alt={service.name} />}
+        <Whose frame={frame} />
+      </div>
       {user && !compact && (
         <Form frame={frame} action="/sign-out" class="who">
           <span class="visually-hidden">{words.t('layout.signed_in_as')}</span>
@@ -308,7 +311,7 @@ function Footer({ frame, compact, languages: offered }: FooterProps) {
 /** On a page with one task only the current language is to be read. */
 function FoldedLanguages({ frame }: { readonly frame: Frame }) {
   const { words } = frame
-  const current = languages.find(({ code }) => code === words.language)
+  const current = words.offered.find(({ code }) => code === words.language)
   return (
     <details class="languages-menu">
       <summary>
@@ -341,7 +344,7 @@ function Languages({ frame }: { readonly frame: Frame }) {
     <Form frame={frame} action="/language" hidden={{ next: frame.path }} class="languages">
       <fieldset>
         <legend class="visually-hidden">{words.t('layout.language')}</legend>
-        {languages.map(({ code, name }) => (
+        {words.offered.map(({ code, name }) => (
           <button
             type="submit"
             class="plain"

@@ -8,8 +8,9 @@ import ar from '../messages/ar.json' with { type: 'json' }
 import de from '../messages/de.json' with { type: 'json' }
 import en from '../messages/en.json' with { type: 'json' }
 import es from '../messages/es.json' with { type: 'json' }
+import type { MessageKey, Overlay } from '../messages/overlay.ts'
 
-export type MessageKey = keyof typeof en
+export type { MessageKey }
 
 type LanguageEntry = {
   /** In the language itself, so that a user who got the wrong one can find theirs. */
@@ -20,21 +21,82 @@ type LanguageEntry = {
 }
 
 /** Latin digits in Arabic as well: a code on a television and the same code on this page must look alike. */
-const byCode = {
+const BUILT_IN: Readonly<Record<string, LanguageEntry>> = {
   en: { name: 'English', locale: 'en-GB', direction: 'ltr', messages: en },
   de: { name: 'Deutsch', locale: 'de', direction: 'ltr', messages: de },
   es: { name: 'Español', locale: 'es', direction: 'ltr', messages: es },
   ar: { name: 'العربية', locale: 'ar-u-nu-latn', direction: 'rtl', messages: ar },
-} as const satisfies Readonly<Record<string, LanguageEntry>>
+}
 
-export type Language = keyof typeof byCode
+export function isBuiltIn(code: string): boolean {
+  return Object.hasOwn(BUILT_IN, code)
+}
 
-export const languages = (Object.keys(byCode) as Language[]).map((code) => ({ code, name: byCode[code].name }))
+/** Texts of a built-in language, as a template for an overlay. */
+export function builtInMessages(code: string): Readonly<Record<string, string>> | null {
+  return isBuiltIn(code) ? (BUILT_IN[code]?.messages ?? null) : null
+}
+
+export type LanguageChoice = { readonly code: string; readonly name: string }
+
+/** Languages of a service: the built-in ones, and those of its overlays. */
+export type Languages = {
+  readonly offered: readonly LanguageChoice[]
+  wordsFor(code: string): Words
+  /** The language chosen before (cookie), else the preferred one of Accept-Language that is available, else English. */
+  choose(chosen: string | null, acceptLanguage: string | null): string
+  has(code: string | null): code is string
+}
+
+export function createLanguages(overlays: readonly Overlay[] = []): Languages {
+  const entries = new Map(Object.entries(BUILT_IN))
+  for (const { code, messages } of overlays) {
+    const base = entries.get(code) ?? furtherLanguage(code)
+    entries.set(code, { ...base, messages: { ...base.messages, ...messages } })
+  }
+  const offered = Array.from(entries, ([code, { name }]) => ({ code, name }))
+  const made = new Map<string, Words>()
+  const has = (code: string | null): code is string => code !== null && entries.has(code)
+  return {
+    offered,
+    has,
+    wordsFor: (code) => {
+      const known = made.get(code)
+      if (known) return known
+      const words = makeWords(code, entries.get(code) ?? ENGLISH, offered)
+      made.set(code, words)
+      return words
+    },
+    choose: (chosen, acceptLanguage) => {
+      if (has(chosen)) return chosen
+      return preferred(acceptLanguage).find(has) ?? 'en'
+    },
+  }
+}
+
+const ENGLISH: LanguageEntry = { name: 'English', locale: 'en-GB', direction: 'ltr', messages: en }
+
+const RIGHT_TO_LEFT: readonly string[] = ['dv', 'fa', 'he', 'ku', 'ps', 'sd', 'ug', 'ur', 'yi']
+
+/** Its own name with a capital letter, as in a menu; Latin digits, as in Arabic. The overlay replaces every text. */
+function furtherLanguage(code: string): LanguageEntry {
+  const locale = `${code}-u-nu-latn`
+  const name = new Intl.DisplayNames([code], { type: 'language' }).of(code) ?? code
+  const [first = '', ...rest] = name
+  return {
+    name: first.toLocaleUpperCase(locale) + rest.join(''),
+    locale,
+    direction: RIGHT_TO_LEFT.includes(code) ? 'rtl' : 'ltr',
+    messages: en,
+  }
+}
 
 type Mark = (chunks: ComponentChildren) => ComponentChildren
 
 export type Words = {
-  readonly language: Language
+  readonly language: string
+  /** All that the service offers. */
+  readonly offered: readonly LanguageChoice[]
   readonly direction: 'ltr' | 'rtl'
   t(key: MessageKey, values?: Readonly<Record<string, string | number>>): string
   /** The same with elements: `<b>…</b>` in the message is passed to the function `b`. */
@@ -59,18 +121,8 @@ export type Words = {
   either(items: readonly string[]): string
 }
 
-const made = new Map<Language, Words>()
-
-export function wordsFor(language: Language): Words {
-  const known = made.get(language)
-  if (known) return known
-  const words = makeWords(language)
-  made.set(language, words)
-  return words
-}
-
-function makeWords(language: Language): Words {
-  const { locale, direction, messages }: LanguageEntry = byCode[language]
+function makeWords(language: string, entry: LanguageEntry, offered: readonly LanguageChoice[]): Words {
+  const { locale, direction, messages } = entry
   const compiled = new Map<MessageKey, IntlMessageFormat>()
   const message = (key: MessageKey): IntlMessageFormat => {
     const known = compiled.get(key)
@@ -104,6 +156,7 @@ function makeWords(language: Language): Words {
   const any = new Intl.ListFormat(locale, { type: 'disjunction' })
   return {
     language,
+    offered,
     direction,
     t: (key, values) => String(message(key).format(isolated(direction, values ?? {}))),
     rich: (key, values) => message(key).format<ComponentChildren>(isolated(direction, values)),
@@ -151,10 +204,9 @@ function isolated<T>(direction: 'ltr' | 'rtl', values: Readonly<Record<string, T
   return Object.fromEntries(Object.entries(values).map(([name, value]) => [name, isolate(value)]))
 }
 
-/** The language chosen before (cookie), else the preferred one of Accept-Language that is available, else English. */
-export function chooseLanguage(chosen: string | null, acceptLanguage: string | null): Language {
-  if (isLanguage(chosen)) return chosen
-  const wanted = (acceptLanguage ?? '')
+/** Languages of an Accept-Language header, the preferred one first. */
+function preferred(acceptLanguage: string | null): readonly string[] {
+  return (acceptLanguage ?? '')
     .split(',')
     .map((part) => {
       const [tag = '', ...parameters] = part.trim().toLowerCase().split(';')
@@ -163,9 +215,8 @@ export function chooseLanguage(chosen: string | null, acceptLanguage: string | n
     })
     .filter(({ weight }) => weight > 0)
     .sort((a, b) => b.weight - a.weight)
-  return wanted.map(({ language }) => language).find(isLanguage) ?? 'en'
+    .map(({ language }) => language)
 }
 
-export function isLanguage(text: string | null): text is Language {
-  return languages.some(({ code }) => code === text)
-}
+/** The built-in languages, without overlays. */
+export const { offered: languages, wordsFor, choose: chooseLanguage } = createLanguages()

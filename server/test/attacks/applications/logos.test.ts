@@ -8,6 +8,7 @@ import { findApplication } from '../../../src/store/applications/applications.ts
 import { listProposals } from '../../../src/store/applications/proposals.ts'
 import { drawLogo } from '../../rig/corpora/logo.ts'
 import { chunk, makePng, noPictures } from '../../rig/corpora/pictures.ts'
+import { chunksOf, extended, jpeg, jpegWith, riff, riffChunk, segment, webp } from '../../rig/corpora/still-pictures.ts'
 import { type MadeUser, makeScopes, makeUser } from '../../rig/make.ts'
 import { type File, upload } from '../../rig/pages/upload.ts'
 import { makeOwn, makeStranger } from '../../rig/scenes/publisher.ts'
@@ -63,7 +64,8 @@ async function makeShown(): Promise<{ id: string; secret: string; version: strin
 }
 
 /** Whatever is wrong, the page names it. */
-const REASONS = /is not an image that can be used|of the type (GIF|SVG)|is incomplete or damaged|8 bits per|is interlaced/
+const REASONS =
+  /is not an image that can be used|of the type (GIF|SVG)|is incomplete or damaged|8 bits per|is interlaced/
 
 describe('an uploaded file', () => {
   it('WB-18: that is not a picture is not stored, for the whole corpus, and the page says so', async () => {
@@ -71,11 +73,7 @@ describe('an uploaded file', () => {
     const before = await everyRow(service)
     for (const [what, bytes] of noPictures.filter(([, { length }]) => length > 0)) {
       const answer = await send(id, { bytes })
-      expect([what, answer.status, textOf(answer.text)]).toEqual([
-        what,
-        400,
-        expect.stringMatching(REASONS),
-      ])
+      expect([what, answer.status, textOf(answer.text)]).toEqual([what, 400, expect.stringMatching(REASONS)])
     }
     expect(await everyRow(service)).toEqual(before)
   })
@@ -86,6 +84,22 @@ describe('an uploaded file', () => {
     const bytes = makePng({ before: ['tEXt', 'iTXt', 'eXIf'].map((type) => chunk(type, SCRIPT)) })
     expect((await send(id, { bytes, type: 'text/html' })).status).toBe(303)
     expect((await stored(id)).logo?.includes('script')).toBe(false)
+  })
+
+  it.each([
+    ['JPEG', 'image/jpeg', jpeg, jpegWith(segment(0xe1, 'Exif\0\0where it was taken'), segment(0xfe, 'a comment'))],
+    ['WebP', 'image/webp', webp.lossy, riff(extended(0x28), chunksOf(webp.lossy), riffChunk('EXIF', 'where'))],
+  ])('WB-18: may be a %s, which is stored without metadata and served as %s', async (_format, type, plain, bytes) => {
+    const { id } = await make()
+    expect((await send(id, { bytes, type: 'text/html' })).status).toBe(303)
+    const { logo: kept, version } = await stored(id)
+    expect(kept).toEqual(plain)
+    const answer = await web.send('GET', address(id, version))
+    expect([answer.status, answer.headers['content-type'], answer.headers['x-content-type-options']]).toEqual([
+      200,
+      type,
+      'nosniff',
+    ])
   })
 
   it('is required, unless the box that removes the logo is ticked', async () => {

@@ -59,7 +59,7 @@ function makeSecondDecision(application: string) {
   return { ...about, decision: 'reinstate' as const, link: LINK }
 }
 
-const service: Service = { name: 'Acme Cloud', links: [] }
+const service: Service = { name: 'Acme Cloud', logo: null, links: [] }
 
 const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
 
@@ -287,7 +287,15 @@ test.each(languages)(
 test('ends with the name of the service and its pages', () => {
   const links = [{ kind: 'help', href: 'https://help.service.example/' }] as const
   const [mail] = makeMails('Northwind')
-  const { text, html } = renderMail(wordsFor('en'), { name: 'Acme Cloud', links }, mail as MailContent)
+  const { text, html } = renderMail(wordsFor('en'), { name: 'Acme Cloud', logo: null, links }, mail as MailContent)
   expect(text).toMatch(/\nHelp:\nhttps:\/\/help\.service\.example\/\n\nAcme Cloud\n$/)
   expect(html).toContain('href="https://help.service.example/"')
+})
+
+test('a mail shows the logo of the service by its whole address, if there is one', () => {
+  const [mail] = makeMails('Northwind')
+  const logo = { path: '/assets/service.1.png', url: 'https://service.example/assets/service.1.png' }
+  const shown = renderMail(wordsFor('en'), { ...service, logo }, mail as MailContent).html
+  expect(shown).toContain('<img src="https://service.example/assets/service.1.png" alt="Acme Cloud"')
+  expect(renderMail(wordsFor('en'), service, mail as MailContent).html).not.toContain('<img')
 })

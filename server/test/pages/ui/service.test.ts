@@ -5,6 +5,7 @@ import { makeFrame } from '../make.ts'
 
 const service = {
   name: 'Acme Cloud',
+  logo: null,
   links: [
     { kind: 'help', href: 'https://help.service.example/' },
     { kind: 'privacy', href: 'https://service.example/privacy' },
@@ -27,4 +28,15 @@ test('help and privacy open in another tab; terms, which are not set, are not th
 test('with a help page nobody is sent to the administrators of the account', () => {
   expect(page(makeFrame(), 'Home', 'content')).toContain('Contact an administrator of Northwind')
   expect(page(makeFrame({ service }), 'Home', 'content')).not.toContain('Contact an administrator of Northwind')
+})
+
+test('the logo of the service heads every page, with and without an account', () => {
+  const logo = { path: '/assets/service.1.png', url: 'https://service.example/assets/service.1.png' }
+  const img = '<img class="service-logo" src="/assets/service.1.png" alt="Acme Cloud"/>'
+  for (const frame of [
+    makeFrame({ service: { ...service, logo } }),
+    makeFrame({ service: { ...service, logo }, account: null, user: null }),
+  ]) {
+    expect(page(frame, 'Home', 'content')).toContain(img)
+  }
 })
