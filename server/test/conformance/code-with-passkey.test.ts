@@ -87,6 +87,7 @@ it('other pages and other ways to sign in stay as they are', async () => {
   for (const path of ['/sign-in', '/sign-in?next=%2Fsecurity', '/sign-in?next=%2Fconnect%2Fcode&another']) {
     expect((await web.get(path)).text, path).toContain('id="password"')
   }
+  expect(web.last?.text).toContain(`href="${service.config.publicUrl}/activate?another"`)
   web.cookies.delete(PASSKEY)
   expect((await web.get('/connect/code')).text).toContain('id="password"')
   await usePasskeyHere(web, passkey)

@@ -106,7 +106,15 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
   const out = { ...frame, user: null }
   const base = { ...out, account: null }
   const purpose = { kind: 'dialog', application, request: 'request' } as const
-  const signIn = { email: '', next: '/dialog?request=r', minutes: 3, problem: null, notice: null, passkey: '{}' }
+  const signIn = {
+    email: '',
+    next: '/dialog?request=r',
+    minutes: 3,
+    problem: null,
+    notice: null,
+    passkey: '{}',
+    otherAccount: null,
+  }
   const confirm = {
     next: signIn.next,
     minutes: 3,
@@ -161,7 +169,15 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
   }
   const step = { next, minutes }
   return {
-    signIn: signInPage(frame, { email, next, minutes, problem: 'wrong', notice: null, passkey: '{"a":"<"}' }),
+    signIn: signInPage(frame, {
+      email,
+      next,
+      minutes,
+      problem: 'wrong',
+      notice: null,
+      passkey: '{"a":"<"}',
+      otherAccount,
+    }),
     secondStep: secondStepPage(frame, { ...step, authenticator: true, passkey: null, problem: 'locked' }),
     secondStepPasskey: secondStepPage(frame, { ...step, authenticator: false, passkey: '{}', problem: 'recovery' }),
     secondFactor: secondFactorPage(frame, { next, passkey: '{}', problem: 'passkey' }),

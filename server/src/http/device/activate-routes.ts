@@ -2,6 +2,7 @@
  * /activate, the one address that a device can show without knowing the account. docs/interface.md, "The standard
  * dialect".
  */
+import type { Context } from '../../flows/context.ts'
 import type { ChosenAccount } from '../../flows/dialog/choose-account.ts'
 import { seeOther } from '../dialog/authorize-routes.ts'
 import { askForAccount, goToAccount, onlyRememberedAccount } from '../dialog/choose-account.ts'
@@ -10,6 +11,11 @@ import { optional, text } from '../schema.ts'
 import type { BaseHandler } from '../web/answer.ts'
 
 const PURPOSE = { kind: 'activate' } as const
+
+/** Where a browser that has used one account chooses another. */
+export function otherAccountAddress({ config }: Context): string {
+  return `${config.publicUrl}/activate?another`
+}
 
 /** Asks for the account, unless this browser has used exactly one and does not ask for another. */
 const show: BaseHandler = async (context, request) => {

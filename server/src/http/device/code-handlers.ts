@@ -16,6 +16,7 @@ import { accessLifetimes } from '../grants/access-lifetimes.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { clearCookie, SESSION } from '../web/cookies.ts'
+import { otherAccountAddress } from './activate-routes.ts'
 
 export const showCodeEntry: PageHandler<UserRequest> = async (context, request) => ({
   page: await entryPage(context, request, null),
@@ -140,6 +141,6 @@ async function entryPage(
   const { off, only } = await readEntryRules(context, account)
   // Only a code typed into this form is shown again; a code in the URL fills in nothing.
   const typed = problem ? (fields.get('code') ?? '').slice(0, 60) : ''
-  const otherAccount = `${context.config.publicUrl}/activate?another`
+  const otherAccount = otherAccountAddress(context)
   return enterCodePage(frame, { typed, problem, off, only, otherAccount })
 }

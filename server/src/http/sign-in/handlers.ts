@@ -14,6 +14,7 @@ import { type CodeWithPasskeyModel, codeWithPasskeyPage } from '../../pages/devi
 import { checkMailPage } from '../../pages/sign-in/check-mail.tsx'
 import { type SecondStepModel, secondStepPage } from '../../pages/sign-in/second-step.tsx'
 import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
+import { otherAccountAddress } from '../device/activate-routes.ts'
 import { enterTypedCode } from '../device/code-handlers.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, PASSKEY, SESSION, STEP, setCookie } from '../web/cookies.ts'
@@ -160,9 +161,11 @@ function signInAgain(
   { account, fields, frame, now }: PageRequest,
   about: Partial<SignInModel>,
 ): { page: string; status: 200 | 400 } {
+  const next = nextPath(fields.get('next'))
   const model: SignInModel = {
     email: fields.get('email') ?? '',
-    next: nextPath(fields.get('next')),
+    next,
+    otherAccount: next === CODE_ENTRY ? otherAccountAddress(context) : null,
     problem: null,
     minutes: 0,
     notice: null,

@@ -15,6 +15,8 @@ export type SignInModel = {
   readonly notice: null | 'signed_out' | 'switched'
   /** JSON of PublicKeyCredentialRequestOptions. */
   readonly passkey: string
+  /** URL of the page that asks for the account, for users who came with a code; else null. */
+  readonly otherAccount: string | null
 }
 
 export function signInPage(frame: Frame, model: SignInModel): string {
@@ -67,6 +69,11 @@ export function signInPage(frame: Frame, model: SignInModel): string {
             {words.t('sign_in.recover')}
           </a>
         </p>
+        {model.otherAccount && (
+          <p>
+            <a href={model.otherAccount}>{words.t('enter_code.other_account')}</a>
+          </p>
+        )}
       </section>
     </>,
     { problem: problem !== null },

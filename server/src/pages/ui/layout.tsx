@@ -314,7 +314,7 @@ function FoldedLanguages({ frame }: { readonly frame: Frame }) {
   const current = words.offered.find(({ code }) => code === words.language)
   return (
     <details class="languages-menu">
-      <summary>
+      <summary class="current-language">
         <span class="visually-hidden">{words.t('layout.language')}</span> {current?.name}
       </summary>
       <Languages frame={frame} />
