@@ -167,7 +167,9 @@ describe('an operator without a second factor', () => {
     }
     expect(
       [...open].filter((path) => /decision|dialog|connect|account|developer|operator|applications/.test(path)),
-    ).toEqual(['/dialog/enter'])
+    ).toEqual(['/connect/code/passkey', '/dialog/enter'])
+    // Which takes a passkey, and not the session of the password.
+    expect((await web.send('POST', '/connect/code/passkey', { code: '123456789', answer: '' })).status).toBe(400)
   })
 
   it('AD-06: reaches the console after adding one, and then only with it', async () => {
