@@ -83,7 +83,7 @@ async function writeHistory(application: string, some: readonly string[]): Promi
 async function goThrough(page: Page, path: string): Promise<number> {
   await page.goto(path)
   for (let seen = 1; ; seen += 1) {
-    const more = page.locator('main a', { hasText: 'Show more' })
+    const more = page.locator('main a[rel=next]')
     if ((await more.count()) === 0) return seen
     await Promise.all([page.waitForEvent('load'), more.click()])
   }
@@ -112,11 +112,9 @@ test('AD-01: names, appeals, reasons and whatever else others wrote, as operator
   await page.goto(at('/reviews'))
   // A page shows five hundred; a few are Northwind's own.
   expect(await page.locator('key-list li').count()).toBeGreaterThanOrEqual(Math.min(500, names.length))
-  expect(await goThrough(page, at('/applications'))).toBeGreaterThan(names.length / 50)
-  expect(await goThrough(page, at('/accounts'))).toBeGreaterThan(names.length / 50)
+  for (const list of ['/applications', '/accounts', '/account?account=makers'])
+    expect(await goThrough(page, at(list))).toBeGreaterThan(names.length / 25)
   await page.goto(at('/scopes'))
-  await page.goto(at('/account?account=makers'))
-  expect(await page.locator('main .rows > li').count()).toBeGreaterThanOrEqual(names.length)
   for (let from = 0; from < texts.length; from += 100) {
     await writeHistory(watched, texts.slice(from, from + 100))
     await page.goto(at(`/application?application=${watched}`))

@@ -173,7 +173,7 @@ test('an invited user signs in by the link in the mail, with the chosen roles', 
   await heading(invited, t('home.heading'))
   expect(await invited.getByRole('link', { name: t('layout.account'), exact: true }).count()).toBe(0)
   await page.reload()
-  await page.getByRole('listitem').filter({ hasText: 'zoe@' }).getByText(t('person_status.active')).waitFor()
+  await page.getByRole('row').filter({ hasText: 'zoe@' }).getByText(t('person_status.active')).waitFor()
 })
 
 test('the mail about a new grant has a link that removes it without signing in', async () => {
