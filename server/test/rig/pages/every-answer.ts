@@ -303,7 +303,7 @@ function administration(): readonly AnswerPage[] {
   const role = (page: Page, name: string) => send(page, '/account/role', '/account/role', { name })
   const dropOwnRole = async (page: Page) => {
     await page.goto('/account/people')
-    await page.locator('li', { hasText: 'ann@' }).getByRole('link').click()
+    await page.locator('tr', { hasText: 'ann@' }).getByRole('link').click()
     await page.locator('main [type=checkbox]:checked').uncheck()
     await page.locator('main [type=checkbox]').first().check()
     await submit(page, '/account/person')
