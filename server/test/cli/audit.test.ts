@@ -179,7 +179,7 @@ describe('a log to take along', () => {
   it('as a table', () => {
     const [heading, first] = run(['export', '--format', 'csv', '--account', account.slug]).stdout.split('\r\n')
     expect(heading).toBe(
-      'id,at,kind,who,actor_kind,actor_id,via,account,user_id,person,application_id,application,grant_id,device_code_id,detail,position,hash',
+      'id,at,kind,who,actor_kind,actor_id,via,account,user_id,person,application_id,application,grant_id,device_code_id,request_id,detail,position,hash',
     )
     expect(first).toContain(`,account.created,operator,operator,cli,cli,${account.slug},`)
   })
