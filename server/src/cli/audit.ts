@@ -7,7 +7,7 @@ import { type Command, InvalidArgumentError, Option } from 'commander'
 import { readConfig } from '../config.ts'
 import { everyAuditKind } from '../core/audit/kind.ts'
 import { type ExportFormat, exportAudit, exportFormats } from '../flows/audit/export.ts'
-import { DAY_MS, readDay } from '../flows/audit/read.ts'
+import { DAY_MS, EVERY_EVENT, readDay } from '../flows/audit/read.ts'
 import { type AuditHead, readHead } from '../flows/audit/seal.ts'
 import { type AuditProblem, type Verification, verifyAudit } from '../flows/audit/verify.ts'
 import { findAccount } from '../store/accounts/accounts.ts'
@@ -88,8 +88,7 @@ export function defineAudit(audit: Command): void {
           throw new CommandRefused(`There is no account "${account}".`)
         }
         const kinds = kind.length === 0 ? null : kind
-        const wish = { accountId: null, account, kinds, person: null, application: null, request: null, from, until }
-        await writeOut(exportAudit(db, wish, format))
+        await writeOut(exportAudit(db, { ...EVERY_EVENT, account, kinds, from, until }, format))
       }),
     )
 

@@ -36,6 +36,18 @@ export type AuditWish = {
   readonly until: number | null
 }
 
+/** Without a filter. */
+export const EVERY_EVENT: AuditWish = {
+  accountId: null,
+  account: null,
+  kinds: null,
+  person: null,
+  application: null,
+  request: null,
+  from: null,
+  until: null,
+}
+
 /** In `detail`, ids are replaced by names where known. */
 export type AuditLine = Omit<ListedEvent, 'actorId'> &
   AuditEntry & {

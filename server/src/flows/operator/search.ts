@@ -10,7 +10,7 @@ import {
   findApplications,
   findPeople,
 } from '../../store/operator/search.ts'
-import { type AuditLine, type AuditWish, readLines } from '../audit/read.ts'
+import { type AuditLine, EVERY_EVENT, readLines } from '../audit/read.ts'
 import type { Context } from '../context.ts'
 
 export type Findings = {
@@ -23,17 +23,6 @@ export type Findings = {
 }
 
 const MAX_EVENTS = 10
-
-const EVERY_EVENT: AuditWish = {
-  accountId: null,
-  account: null,
-  kinds: null,
-  person: null,
-  application: null,
-  request: null,
-  from: null,
-  until: null,
-}
 
 export async function searchEverything({ db }: Pick<Context, 'db'>, text: string): Promise<Findings> {
   const page = { after: null, max: MAX_EVENTS, order: 'newest_first' } as const

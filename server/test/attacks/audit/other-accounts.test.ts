@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { byOperator } from '../../../src/core/audit/actor.ts'
 import { suspendApplication } from '../../../src/flows/applications/manage.ts'
-import { readAudit } from '../../../src/flows/audit/read.ts'
+import { EVERY_EVENT, readAudit } from '../../../src/flows/audit/read.ts'
 import { recordEvent } from '../../../src/store/audit/events.ts'
 import { connect } from '../../rig/connect.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
@@ -115,16 +115,7 @@ describe('TN-04: for every request', () => {
       'select min(id) as id from audit_events where account_id = $1',
       [theirs.account.id],
     )
-    const wish = {
-      accountId: ours.account.id,
-      account: null,
-      kinds: null,
-      person: null,
-      application: null,
-      request: null,
-      from: null,
-      until: null,
-    }
+    const wish = { ...EVERY_EVENT, accountId: ours.account.id }
     expect((await readAudit(service.context, wish, event?.id ?? '')).lines).toEqual([])
   })
 

@@ -11,7 +11,7 @@ import {
   setApplicationRedirects,
   suspendApplication,
 } from '../../../src/flows/applications/manage.ts'
-import { type AuditWish, readAudit } from '../../../src/flows/audit/read.ts'
+import { type AuditWish, EVERY_EVENT, readAudit } from '../../../src/flows/audit/read.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { recordEvent } from '../../../src/store/audit/events.ts'
 import { connect } from '../../rig/connect.ts'
@@ -29,14 +29,8 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const wish = (given: Partial<AuditWish> = {}): AuditWish => ({
+  ...EVERY_EVENT,
   accountId: service.account.id,
-  account: null,
-  kinds: null,
-  person: null,
-  application: null,
-  request: null,
-  from: null,
-  until: null,
   ...given,
 })
 const read = async (given: Partial<AuditWish> = {}, after: string | null = null) =>
