@@ -79,6 +79,7 @@ export function createRedisGate(link: RedisLink): Gate {
     if (!reachable()) return false
     try {
       await redis.set(hintKey(id), '0', 'PX', MAX_HINT_MS)
+      succeeded()
       return true
     } catch (error) {
       failed((error as Error).message)

@@ -41,8 +41,10 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
     redis,
     reachable: () => redis.status === 'ready' && performance.now() >= pausedUntil,
     failed,
+    // A reply to a command sent before the failure does not end the pause: Redis counts as away until it is used again.
     succeeded: () => {
-      if (!answers) onChange(true)
+      if (answers || performance.now() < pausedUntil) return
+      onChange(true)
       answers = true
     },
     get answers() {

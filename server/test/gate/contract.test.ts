@@ -176,6 +176,31 @@ it('repeat a drop that Redis did not answer, as soon as it answers again', async
   await Promise.all([deciding.close(), polling.close()])
 })
 
+it('does not take a late reply for an answer while it leaves Redis alone', async () => {
+  const link = openRedis(engineUrl('REDIS_URL'), () => {})
+  const gate = createRedisGate(link)
+  await vi.waitFor(() => expect(link.reachable()).toBe(true))
+  link.failed('no answer')
+  link.succeeded()
+  expect([gate.answers, link.reachable()]).toEqual([false, false])
+  await vi.waitFor(() => expect(link.reachable()).toBe(true))
+  await gate.poll(randomUUID(), PACE_MS)
+  expect(gate.answers).toBe(true)
+  await gate.close()
+})
+
+it('knows that Redis answers again from a decision alone, without a poll', async () => {
+  const link = openRedis(engineUrl('REDIS_URL'), () => {})
+  const gate = createRedisGate(link)
+  await vi.waitFor(() => expect(link.reachable()).toBe(true))
+  link.failed('no answer')
+  expect(gate.answers).toBe(false)
+  await vi.waitFor(() => expect(link.reachable()).toBe(true))
+  await gate.drop(randomUUID())
+  expect(gate.answers).toBe(true)
+  await gate.close()
+})
+
 describe('the gate in process', () => {
   it('evicts codes unused for two minutes, and none earlier', async () => {
     let now = 0
