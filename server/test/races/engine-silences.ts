@@ -20,7 +20,8 @@ export type EngineSilences = {
   mark(): SilenceMark
 }
 
-export type SilenceMark = { readonly at: number; readonly failures: number }
+/** `failures` counts those of this process, which decides; null if Redis had not answered it at that time. */
+export type SilenceMark = { readonly at: number; readonly failures: number | null }
 
 export function watchEngines(context: Context, servers: readonly ServerProcess[]): EngineSilences {
   let codes = 0
@@ -28,10 +29,11 @@ export function watchEngines(context: Context, servers: readonly ServerProcess[]
     get codes() {
       return codes
     },
-    mark: () => ({ at: Date.now(), failures: context.gate.failures }),
+    // A failure shortly before: the decision does not try Redis again yet, and no further failure is counted.
+    mark: () => ({ at: Date.now(), failures: context.gate.answers ? context.gate.failures : null }),
     metSince: async ({ at, failures }) => {
       await sleep(LOG_IS_READ_MS)
-      const met = context.gate.failures > failures || servers.some((server) => wasSilentSince(server, at))
+      const met = context.gate.failures !== failures || servers.some((server) => wasSilentSince(server, at))
       if (met) codes += 1
       return met
     },
