@@ -1038,6 +1038,8 @@ CREATE INDEX grants_application_id_created_at_idx ON public.grants USING btree (
 
 CREATE INDEX grants_live_of_account_idx ON public.grants USING btree (account_id, created_at DESC, id DESC) WHERE (revoked_at IS NULL);
 
+CREATE INDEX grants_live_of_application_idx ON public.grants USING btree (application_id) WHERE (revoked_at IS NULL);
+
 CREATE INDEX grants_live_tests_idx ON public.grants USING btree (application_id) WHERE ((test_ends_at IS NOT NULL) AND (revoked_at IS NULL));
 
 CREATE INDEX grants_live_token_sets_idx ON public.grants USING btree (created_at) WHERE ((revoked_at IS NULL) AND (variant = 'token_set'::text));

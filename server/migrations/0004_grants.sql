@@ -52,6 +52,8 @@ create index grants_user_id_created_at_idx on grants (user_id, created_at, id);
 create index grants_live_of_account_idx on grants (account_id, created_at desc, id desc) where revoked_at is null;
 -- Grants of an application, also the recent ones.
 create index grants_application_id_created_at_idx on grants (application_id, created_at, id);
+-- Counts the live grants of an application without reading their rows.
+create index grants_live_of_application_idx on grants (application_id) where revoked_at is null;
 -- What ends with test mode.
 create index grants_live_tests_idx on grants (application_id) where test_ends_at is not null and revoked_at is null;
 create index grants_revoked_by_decision_idx on grants (revoked_by_decision) where revoked_by_decision is not null;
