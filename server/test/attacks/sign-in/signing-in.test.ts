@@ -213,7 +213,8 @@ describe('exhausting the service', () => {
     const saying = (text: string) => pages.filter((page) => textOf(page.text).includes(text))
     expect(saying(t('check_mail.why')).length).toBeGreaterThan(50)
     expect(saying(t('sign_in.problem_busy'))).toEqual([])
-    await expect.poll(() => mailsOf(service, user), { timeout: 30_000 }).toEqual(['sign_in'])
+    // Checked behind 150 others: on a busy machine a minute later.
+    await expect.poll(() => mailsOf(service, user), { timeout: 100_000 }).toEqual(['sign_in'])
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
