@@ -7,7 +7,7 @@ import { createLink } from '../../../src/flows/sign-in/mailed-link.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { digestAddress, signLink } from '../../../src/secrets/web-texts.ts'
 import { post } from '../../rig/device.ts'
-import { statementsOf } from '../../rig/engines/statements.ts'
+import { statementsOf, statementsUntilAnswered } from '../../rig/engines/statements.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
 import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
@@ -197,9 +197,9 @@ describe('finding out who exists', () => {
   it('WB-08: requesting a link does the same for every address until it is answered', async () => {
     const done = new Map<string, string[]>()
     for (const [kind, { email }] of Object.entries(await cast())) {
-      const { statements } = await statementsOf(() => stranger().send('POST', '/recover', { email }))
-      done.set(kind, statements)
+      done.set(kind, await statementsUntilAnswered(() => stranger().send('POST', '/recover', { email })))
     }
+    expect(done.get('unknown')).not.toEqual([])
     for (const kind of done.keys()) expect([kind, done.get(kind)]).toEqual([kind, done.get('unknown')])
   })
 })

@@ -1,6 +1,7 @@
 /** Records the statements that this process sends to PostgreSQL: different statements take a different time, which can be measured. */
+import { ServerResponse } from 'node:http'
 import pg from 'pg'
-import { vi } from 'vitest'
+import { type MockInstance, vi } from 'vitest'
 
 type Statement = string | { readonly text: string }
 
@@ -9,13 +10,29 @@ export async function statementsOf<T>(work: () => Promise<T>): Promise<{ result:
   const spy = vi.spyOn(pg.Client.prototype, 'query')
   try {
     const result = await work()
-    const sent = spy.mock.calls.map(([first], at) => {
-      return { text: textOf(first as unknown as Statement), on: spy.mock.contexts[at] }
-    })
-    return { result, statements: withoutBeside(sent).map(({ text }) => text) }
+    return { result, statements: textsOf(spy) }
   } finally {
     spy.mockRestore()
   }
+}
+
+/** Statements of a request until its answer is written, without the work that follows it. */
+export async function statementsUntilAnswered(request: () => Promise<unknown>): Promise<string[]> {
+  const answered = vi.spyOn(ServerResponse.prototype, 'end')
+  const spy = vi.spyOn(pg.Client.prototype, 'query')
+  try {
+    await request()
+    return textsOf(spy, answered.mock.invocationCallOrder[0])
+  } finally {
+    spy.mockRestore()
+    answered.mockRestore()
+  }
+}
+
+function textsOf(spy: MockInstance, before = Number.POSITIVE_INFINITY): string[] {
+  const { calls, contexts, invocationCallOrder } = spy.mock
+  const sent = calls.map(([first], at) => ({ text: textOf(first as Statement), on: contexts[at] }))
+  return withoutBeside(sent.filter((_, at) => (invocationCallOrder[at] ?? 0) < before)).map(({ text }) => text)
 }
 
 /** Background tasks: pulling changes, saving counts and uses, judging, sending mails and webhooks, sealing the audit log. */
