@@ -62,7 +62,7 @@ try {
 async function runOn([name, , file = '', ...args]: Program, text: string): Promise<Told> {
   const bundle = join(FOLDER, `${name.replace(' ', '-')}.mjs`)
   await writeFile(bundle, `${text}\n${print}\n`)
-  const { stdout } = await run(file, [...args, bundle], { timeout: 120_000, maxBuffer: 1e8 }).catch((error) => {
+  const { stdout } = await run(file, [...args, bundle], { timeout: 300_000, maxBuffer: 1e8 }).catch((error) => {
     process.stderr.write(`${error.stderr}\n`)
     return error as { stdout: string }
   })

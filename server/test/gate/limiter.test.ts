@@ -6,8 +6,11 @@ import { createCodeBudget } from '../../src/gate/code-budget.ts'
 import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { freshNetwork } from '../rig/network/fresh-network.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
+
+useOwnTimeouts()
 
 /** Code requests, in bursts of a hundred. */
 const LIMITS: Limits = { codeRequestsPerNetwork: 5, codeRequestsPerApplication: 3_000, dialogsPerNetwork: 3 }

@@ -1,8 +1,9 @@
 /**
- * PostgreSQL may take long on a busy machine with a slow disk. The service gives up after a second or two and answers 503, which says
- * nothing about what most tests are about: so pools that the service opens inside a test wait far longer. `useOwnTimeouts` is for
- * the files whose subject is what happens when PostgreSQL takes too long.
+ * PostgreSQL and Redis may take long on a busy machine with a slow disk. The service gives up after a second or two, or a quarter of
+ * a second, and answers 503 or paces on its own, which says nothing about what most tests are about: so what the service opens inside
+ * a test waits far longer. `useOwnTimeouts` is for the files whose subject is what happens when an engine takes too long.
  */
+import { Redis } from 'ioredis'
 import pg from 'pg'
 
 const PATIENCE: pg.PoolConfig = {
@@ -25,7 +26,20 @@ class PatientPool extends OwnPool {
 
 known.Pool = PatientPool
 
+const REDIS_PATIENCE_MS = 30_000
+
+type Sending = { sendCommand: typeof Redis.prototype.sendCommand; ownSendCommand?: typeof Redis.prototype.sendCommand }
+const commands: Sending = Redis.prototype
+commands.ownSendCommand ??= commands.sendCommand
+const ownSendCommand = commands.ownSendCommand
+
+commands.sendCommand = function (this: Redis, ...sent) {
+  if (this.options.commandTimeout !== undefined) this.options.commandTimeout = REDIS_PATIENCE_MS
+  return ownSendCommand.apply(this, sent)
+}
+
 /** For the whole file that calls it, before it opens anything. */
 export function useOwnTimeouts(): void {
   known.Pool = OwnPool
+  commands.sendCommand = ownSendCommand
 }
