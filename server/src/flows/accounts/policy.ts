@@ -13,10 +13,7 @@ import { asAdministrator, type Forbidden } from './administrator.ts'
 
 export type ShownPolicy = {
   readonly policy: AccountPolicy
-  /**
-   * Applications related to the account: its own, those its users connected, those the policy names. The full list
-   * could be too long.
-   */
+  /** Those that the policy names, then some of the account's own and of those its users connected lately. */
   readonly applications: readonly ListedApplication[]
 }
 

@@ -92,10 +92,12 @@ export type Member = {
 
 type MemberRow = Omit<Member, 'factors'> & Factors
 
+/** Aggregates instead of `exists`: PostgreSQL would look at the roles of all accounts at once for it. */
 const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
-    ${ADMINISTRATOR} as administrator,
+    (select coalesce(bool_or(r.holds_every_scope), false)
+      from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
-    exists (select from authenticators t where t.user_id = u.id) as authenticator,
+    (select count(*) > 0 from authenticators t where t.user_id = u.id) as authenticator,
     (select coalesce(jsonb_agg(jsonb_build_object('id', r.id, 'name', r.name) order by r.name), '[]')
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as roles
   from users u`

@@ -29,14 +29,24 @@ type DayPoint = Omit<Series['days'][number], 'countries'>
 /** Condition for a query over `generate_series(…) as step(day)`: the column is within that day. */
 const within = (moment: string) => `${moment} >= step.day and ${moment} < step.day + interval '1 day'`
 
-/** The last `days`, including today. */
+/** The last `days`, including today. A user is new on the day of their first grant ever. */
 export async function readDays(db: Queryable, applicationId: string, days: number): Promise<readonly DayPoint[]> {
   const { rows } = await db.query<DayPoint>({
     ...LONG_QUERY,
-    text: `select step.day, hours.requested, hours.polls, hours.early, events.entered, events.granted, events.rejected,
-       grants.new_users as "newUsers", grants.networks
-     from generate_series(date_trunc('day', now()) - ($2 - 1) * interval '1 day', date_trunc('day', now()),
-       interval '1 day') as step(day)
+    text: `with first_day as (select date_trunc('day', now()) - ($2 - 1) * interval '1 day' as at),
+     recent as materialized (
+       select user_id, date_trunc('day', created_at) as day,
+         network(set_masklen(requested_from, case family(requested_from) when 4 then 24 else 48 end)) as network
+       from grants where application_id = $1 and created_at >= (select at from first_day)),
+     networks as (select day, count(distinct network) as networks from recent group by day),
+     users as (select user_id, min(day) as day from recent group by user_id),
+     new_users as (
+       select day, count(*) as users from users u where not exists (
+         select from grants before where before.user_id = u.user_id and before.application_id = $1
+           and before.created_at < (select at from first_day)) group by day)
+     select step.day, hours.requested, hours.polls, hours.early, events.entered, events.granted, events.rejected,
+       coalesce(new_users.users, 0) as "newUsers", coalesce(networks.networks, 0) as networks
+     from generate_series((select at from first_day), date_trunc('day', now()), interval '1 day') as step(day)
      cross join lateral (
        select coalesce(sum(requested), 0)::bigint as requested, coalesce(sum(polls), 0)::bigint as polls,
          coalesce(sum(early_polls), 0)::bigint as early
@@ -47,12 +57,8 @@ export async function readDays(db: Queryable, applicationId: string, days: numbe
          count(*) filter (where kind = 'code.rejected') as rejected
        from audit_events where application_id = $1 and ${within('at')}
          and kind in ('code.claimed', 'grant.created', 'code.rejected')) events
-     cross join lateral (
-       select count(distinct user_id) filter (where not exists (
-           select from grants before where before.user_id = g.user_id and before.application_id = $1
-             and before.created_at < step.day)) as new_users,
-         count(distinct network(set_masklen(requested_from, case family(requested_from) when 4 then 24 else 48 end))) as networks
-       from grants g where application_id = $1 and ${within('created_at')}) grants
+     left join networks on networks.day = step.day
+     left join new_users on new_users.day = step.day
      order by step.day`,
     values: [applicationId, days],
   })

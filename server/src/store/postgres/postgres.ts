@@ -85,7 +85,8 @@ export function openPostgres(url: string, connections: number, requestId: () => 
     // Client-side timeout, for a server that accepts the connection and then does not answer.
     query_timeout: 2_500,
     keepAlive: true,
-    options: '-c timezone=UTC',
+    // Compiling a statement takes longer than any statement of the service.
+    options: '-c timezone=UTC -c jit=off',
   }
   const pool = new pg.Pool({ ...settings, max: connections })
   const readPool = new pg.Pool({ ...settings, max: READ_CONNECTIONS })

@@ -96,9 +96,24 @@ describe('the policy', () => {
     await service.database.query('update applications set deleted_at = now() where id = $1', [gone.id])
     await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications: [listed.id] })
     expect((await readPolicy(service.context, account.id))?.applications).toEqual([
-      { id: known.id, name: 'Known', publisher: { status: 'own', name: null } },
       { id: listed.id, name: 'Listed', publisher: { status: 'unverified', name: null } },
+      { id: known.id, name: 'Known', publisher: { status: 'own', name: null } },
     ])
+  })
+
+  it('is shown with a hundred applications besides those it names, however many the account has', async () => {
+    await service.database.query(
+      `insert into applications (id, account_id, name, allowed_scopes, default_scopes, required_scopes, device_flow, created_at, change_number)
+       select 'app_' || left(md5(n::text), 12), $1, 'Own ' || lpad(n::text, 3, '0'), '{orders:read}', '{orders:read}', '{}', true, now(),
+         nextval('application_changes') from generate_series(1, 150) n`,
+      [account.id],
+    )
+    const last = await service.database.query<{ id: string }>("select id from applications where name = 'Own 150'")
+    const onlyApplications = last.map(({ id }) => id)
+    await savePolicy(service.context, administrator.id, { ...OPEN, onlyApplications })
+    const shown = (await readPolicy(service.context, account.id))?.applications.map(({ name }) => name)
+    expect(shown).toHaveLength(101)
+    expect([shown?.[0], shown?.includes('Own 149')]).toEqual(['Own 150', false])
   })
 
   it('takes one more application by its id, and saves nothing when there is no such application', async () => {
