@@ -6,6 +6,7 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
 import { onFreePort } from '../../../tools/free-port.ts'
 import { remindOperators } from '../../src/flows/reviews/remind-operators.ts'
+import { sweep } from '../../src/flows/sweep.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { script } from '../../src/pages/ui/assets.ts'
 import { signForm } from '../../src/secrets/web-texts.ts'
@@ -34,8 +35,11 @@ afterAll(() => elsewhere?.stop())
 let routes: readonly RoutePage[]
 beforeAll(async () => {
   routes = await everyRoutePage(browsing.northwind)
-  // Of the suspensions that were made for these pages, operators are reminded now and not meanwhile.
-  await remindOperators(browsing.northwind.service.context)
+  // What tasks of the service have to do about these pages they do now, and not while rows are compared: remind
+  // operators of suspensions after a minute, and sweep after five.
+  const { context, config } = browsing.northwind.service
+  await remindOperators(context)
+  await sweep(context.db, config)
 })
 
 /** A site is a scheme and a domain (HTML, "same site"): the port makes no difference to it, and none to cookies. */

@@ -53,7 +53,7 @@ export function grantEvents({ database }: TestService, grantId: string): Promise
 }
 
 /** All rows, once those are saved that are written after an answer: deliveries and last uses. */
-export async function restingRows(service: TestService): Promise<Record<string, string>> {
+export async function restingRows(service: TestService): ReturnType<typeof everyRow> {
   await service.context.grantCache.saveUses()
   for (let look = 0; look < 200; look += 1) {
     const open = await service.database.query(
