@@ -972,7 +972,7 @@ CREATE INDEX application_hours_hour_idx ON public.application_hours USING btree 
 
 CREATE INDEX application_minutes_at_idx ON public.application_minutes USING btree (at);
 
-CREATE INDEX application_proposals_waiting_idx ON public.application_proposals USING btree (proposed_at) WHERE (declined_at IS NULL);
+CREATE INDEX application_proposals_waiting_idx ON public.application_proposals USING btree (proposed_at, application_id) WHERE (declined_at IS NULL);
 
 CREATE INDEX application_requests_application_id_authenticated_id_idx ON public.application_requests USING btree (application_id, authenticated, id DESC);
 
@@ -980,9 +980,9 @@ CREATE INDEX application_secrets_live_idx ON public.application_secrets USING bt
 
 CREATE INDEX application_test_modes_user_id_idx ON public.application_test_modes USING btree (user_id);
 
-CREATE INDEX application_vettings_requested_at_idx ON public.application_vettings USING btree (requested_at) WHERE (requested_at IS NOT NULL);
+CREATE INDEX application_vettings_requested_at_idx ON public.application_vettings USING btree (requested_at, application_id) WHERE (requested_at IS NOT NULL);
 
-CREATE INDEX application_vettings_vetted_at_idx ON public.application_vettings USING btree (vetted_at) WHERE (vetted_at IS NOT NULL);
+CREATE INDEX application_vettings_vetted_at_idx ON public.application_vettings USING btree (vetted_at, application_id) WHERE (vetted_at IS NOT NULL);
 
 CREATE INDEX applications_account_id_created_at_idx ON public.applications USING btree (account_id, created_at, id);
 
@@ -1084,9 +1084,13 @@ CREATE INDEX review_decisions_review_id_decided_at_idx ON public.review_decision
 
 CREATE INDEX reviews_application_id_opened_at_idx ON public.reviews USING btree (application_id, opened_at);
 
-CREATE INDEX reviews_closed_at_idx ON public.reviews USING btree (closed_at);
+CREATE INDEX reviews_closed_at_idx ON public.reviews USING btree (closed_at, id);
+
+CREATE INDEX reviews_harm_idx ON public.reviews USING btree (harm, id);
 
 CREATE UNIQUE INDEX reviews_one_open_idx ON public.reviews USING btree (application_id) WHERE (closed_at IS NULL);
+
+CREATE INDEX reviews_opened_at_idx ON public.reviews USING btree (opened_at, id);
 
 CREATE INDEX sessions_expires_at_idx ON public.sessions USING btree (expires_at);
 

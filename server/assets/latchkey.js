@@ -231,12 +231,12 @@ class SteadyAnswers extends HTMLElement {
   }
 }
 
-/** Around a list: from one of its links, j goes on to the next and k back. Only there, so that no key does anything elsewhere. */
+/** Around a list or a table: from the link of a line, j goes on to the next and k back. Only there, so that no key does anything elsewhere. */
 class KeyList extends HTMLElement {
   connectedCallback() {
     this.addEventListener('keydown', ({ key, ctrlKey, metaKey, altKey }) => {
       const step = ctrlKey || metaKey || altKey ? 0 : key === 'j' ? 1 : key === 'k' ? -1 : 0
-      const links = Array.from(this.querySelectorAll('a'))
+      const links = Array.from(this.querySelectorAll('li a, tbody th a'))
       const here = links.indexOf(/** @type {HTMLAnchorElement} */ (document.activeElement))
       if (step !== 0 && here !== -1) links[here + step]?.focus()
     })

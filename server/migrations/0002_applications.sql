@@ -100,8 +100,8 @@ create table application_vettings (
   constraint application_vettings_vetted_as_seen check (num_nulls(vetted_at, vetted_name, vetted_scopes) in (0, 3))
 );
 
-create index application_vettings_requested_at_idx on application_vettings (requested_at) where requested_at is not null;
-create index application_vettings_vetted_at_idx on application_vettings (vetted_at) where vetted_at is not null;
+create index application_vettings_requested_at_idx on application_vettings (requested_at, application_id) where requested_at is not null;
+create index application_vettings_vetted_at_idx on application_vettings (vetted_at, application_id) where vetted_at is not null;
 
 -- Test mode: the application's codes are decided by request, with this secret, as this user; nobody can enter them on a page. The row
 -- is deleted when it ends. Past `ends_at` it has ended, even if nobody has deleted the row yet.
@@ -139,7 +139,7 @@ create table application_proposals (
   constraint application_proposals_declined_with_reason check ((declined_at is null) = (declined_reason is null))
 );
 
-create index application_proposals_waiting_idx on application_proposals (proposed_at) where declined_at is null;
+create index application_proposals_waiting_idx on application_proposals (proposed_at, application_id) where declined_at is null;
 
 -- Manual checks of a publisher's DNS record, to limit their number.
 create table publisher_checks (

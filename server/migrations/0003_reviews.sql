@@ -42,7 +42,9 @@ create table reviews (
 -- At most one open review per application.
 create unique index reviews_one_open_idx on reviews (application_id) where closed_at is null;
 create index reviews_application_id_opened_at_idx on reviews (application_id, opened_at);
-create index reviews_closed_at_idx on reviews (closed_at);
+create index reviews_closed_at_idx on reviews (closed_at, id);
+create index reviews_opened_at_idx on reviews (opened_at, id);
+create index reviews_harm_idx on reviews (harm, id);
 
 create table review_decisions (
   id               text constraint review_decisions_pkey primary key

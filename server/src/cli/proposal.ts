@@ -7,7 +7,7 @@ import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
 import { acceptProposal, declineProposal } from '../flows/applications/proposals.ts'
 import { pictureType } from '../pictures/picture.ts'
 import type { ListedProposal } from '../store/applications/proposals.ts'
-import { listProposals, readProposedLogo } from '../store/applications/proposals.ts'
+import { listEveryProposal, readProposedLogo } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
@@ -20,7 +20,7 @@ export function addProposalCommands(app: Command): void {
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { logos?: string }) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const proposals = await listProposals(db)
+        const proposals = await listEveryProposal(db)
         if (options.logos !== undefined) await saveLogos(db, proposals, options.logos)
         const words = proposals.length === 0 ? 'No pending changes.' : proposals.map(inWords).join('\n\n')
         print(options, { proposals: proposals.map(asJson) }, words)

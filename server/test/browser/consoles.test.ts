@@ -180,3 +180,38 @@ test('a table is sorted and filtered without a script, and its address says how'
   expect(await page.locator('thead th').first().getAttribute('aria-sort')).toBe('descending')
   expect(new URL(page.url()).search).toBe('?q=amber&sort=-name')
 })
+
+test.each([
+  '/operator/reviews',
+  '/operator/reviews?filter=closed',
+  '/operator/changes',
+  '/operator/vetting',
+  '/operator/vetting?filter=vetted',
+])('%s shows a hundred entries a page at a time, in order, and finds one by its name', async (path) => {
+  const page = await browsing.open({ viewport: WINDOW, javaScriptEnabled: false })
+  await signIn(page, browsing.northwind.olga, PASSWORD, browsing.northwind.operators)
+  await page.goto(`${browsing.northwind.operators}${path}`)
+  await page.locator('thead a').first().click()
+  const seen: string[] = []
+  for (;;) {
+    const names = await page.locator('tbody th').allInnerTexts()
+    expect(names.length).toBeLessThanOrEqual(25)
+    seen.push(...names)
+    const next = page.getByRole('link', { name: t('table.next'), exact: true })
+    if ((await next.count()) === 0) break
+    await next.click()
+  }
+  const folded = seen.map((name) => name.toLowerCase())
+  expect(folded).toEqual(folded.toSorted())
+  expect(seen.filter((name) => /^[A-Z][a-z]+ \d+$/.test(name)).length).toBeGreaterThanOrEqual(CROWD.queue)
+
+  const [wanted = ''] = seen.filter((name) => /^[A-Z][a-z]+ \d+$/.test(name))
+  await page.fill('#q', wanted.toUpperCase())
+  await page
+    .locator('main')
+    .getByRole('button', { name: t('operator.search') })
+    .click()
+  const found = await page.locator('tbody th').allInnerTexts()
+  expect(found).not.toEqual([])
+  expect(found.every((name) => name.startsWith(wanted))).toBe(true)
+})

@@ -48,7 +48,7 @@ const link = (page: Page, name: string) => page.getByRole('link', { name, exact:
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true }).click()
 const shows = (page: Page, text: string) => page.getByText(text, { exact: true }).first().waitFor()
 const textOf = async (place: Locator) => (await place.textContent()) ?? ''
-const firstOf = (page: Page) => page.locator('key-list li').first()
+const firstOf = (page: Page) => page.locator('key-list :is(li, tbody tr)').first()
 
 async function openConsole(user: MadeUser, options = {}): Promise<Page> {
   const page = await browsing.open(options)
@@ -131,7 +131,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     const page = await openConsole(browsing.northwind.olga, { viewport: { width: 1280, height: 800 } })
     expect(await textOf(firstOf(page))).toContain('Order Board')
     await link(page, t('operator.nav_reviews'))
-    const lines = await page.locator('key-list li').allInnerTexts()
+    const lines = await page.locator('key-list tbody tr').allInnerTexts()
     expect(lines).toHaveLength(2)
     expect(lines[0]).toContain('Order Board')
     expect(lines[0]).toContain(t('operator.suspended'))
@@ -273,7 +273,7 @@ describe('an operator', () => {
     await reviewed(northwind)
     const page = await openConsole(northwind.olga)
     await link(page, t('operator.nav_reviews'))
-    const names = await page.locator('key-list a').allInnerTexts()
+    const names = await page.locator('key-list tbody th a').allInnerTexts()
     expect(names.length).toBeGreaterThanOrEqual(2)
     const focused = () => page.evaluate<string>('document.activeElement.textContent')
     await page.keyboard.press('j')

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => busy.stop())
 
 it('the reported application is first, the broken firmware second, and no other is in the queue', async () => {
-  const reviews = await listReviews(busy.service.context, 'open')
+  const reviews = (await listReviews(busy.service.context, 'open')).lines
   expect(reviews.map(({ applicationId, reason }) => [applicationId, reason])).toEqual([
     [busy.phisher, 'reports'],
     [busy.firmware, 'polling'],

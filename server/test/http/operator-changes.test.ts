@@ -32,7 +32,7 @@ const rename = (name: string) =>
     ...{ deviceFlow: true, redirectUris: [], pkceRequired: false },
   })
 const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
-const open = () => web.get('/operator/changes')
+const open = () => web.get(`/operator/change?application=${application.id}`)
 
 it('AD-02: a new name is shown to operators while users see the old one, and to users once accepted', async () => {
   await rename('Acme Displays')

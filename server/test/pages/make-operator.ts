@@ -3,15 +3,17 @@ import { type OperatorChangeLine, operatorChanges } from '../../src/core/operato
 import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
 import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
 import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
-import { type OperatorChangesModel, operatorChangesPage } from '../../src/pages/operator/changes.tsx'
+import { operatorChangePage, type PendingChange } from '../../src/pages/operator/change.tsx'
+import { operatorChangesPage } from '../../src/pages/operator/changes.tsx'
 import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
+import { vettedApplicationPage } from '../../src/pages/operator/vetted-application.tsx'
 import { operatorVettingPage } from '../../src/pages/operator/vetting.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
-import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
+import { type OperatorReviewsModel, operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
 
@@ -44,9 +46,15 @@ export function makeListedReview(given: Partial<ReviewLine> = {}): ReviewLine {
   }
 }
 
-export function makeChanges(given: Partial<OperatorChangesModel> & { name?: string } = {}): OperatorChangesModel {
-  const { name = 'Acme Displays', ...rest } = given
-  const change = {
+export function makeReviews(lines: readonly ReviewLine[], filter: 'open' | 'closed' = 'open'): OperatorReviewsModel {
+  const wish = { search: '', sort: 'harm', descending: true, after: null } as const
+  return { filter, wish, reviews: { lines, after: lines.at(-1)?.id ?? null }, now: NOW }
+}
+
+const OLDEST_FIRST = { search: '', sort: 'since', descending: false, after: null } as const
+
+function makeChange(name = 'Acme Displays'): PendingChange {
+  return {
     id: ID,
     version: 2,
     account: 'acme',
@@ -57,8 +65,7 @@ export function makeChanges(given: Partial<OperatorChangesModel> & { name?: stri
     logo: '/logo',
     since: NOW - 3 * 60 * MINUTE,
     by: 'ann@acme.example',
-  } as const
-  return { changes: [change, { ...change, id: 'app_m2x7q4tzk3v9', by: null }], notice: null, problem: null, ...rest }
+  }
 }
 
 function makeWindow(place: number): Window {
@@ -276,13 +283,13 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const listed = { id: ID, name: text, account: 'acme', createdAt: NOW, suspended: true, grants: 2 }
   const vetting = {
     ...{ id: ID, name: text, account: 'acme', scopes: ['orders:read'], redirects: [text] },
-    ...{ outsideGrants: 42, by: null, since: NOW },
+    ...{ outsideGrants: 42, by: null, vetted: false, since: NOW },
   }
   return {
     operator: operatorOverviewPage(at('/operator'), makeOverview({ tasks: [task], reviews: [review] })),
     operatorWell: operatorOverviewPage(at('/operator'), makeOverview({ reviews: [], openReviews: 0 })),
-    operatorReviews: operatorReviewsPage(at('/operator/reviews'), { filter: 'open', reviews: [review], now: NOW }),
-    operatorReviewsNone: operatorReviewsPage(at('/operator/reviews'), { filter: 'closed', reviews: [], now: NOW }),
+    operatorReviews: operatorReviewsPage(at('/operator/reviews'), makeReviews([review])),
+    operatorReviewsNone: operatorReviewsPage(at('/operator/reviews'), makeReviews([], 'closed')),
     operatorApplication: operatorApplicationPage(at('/operator/application'), application),
     operatorApplicationQuiet: operatorApplicationPage(
       at('/operator/application'),
@@ -308,25 +315,36 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
       makeRule({ values: { ...makeRule().values, share: text }, problem: 'share' }),
     ),
     ...everyListPage(at, text, listed),
-    operatorChanges: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, notice: 'declined' })),
-    operatorChangesStale: operatorChangesPage(at('/operator/changes'), makeChanges({ name: text, problem: 'stale' })),
-    operatorChangesWordless: operatorChangesPage(at('/operator/changes'), makeChanges({ problem: { noWordsFor: ID } })),
+    operatorChanges: operatorChangesPage(at('/operator/changes'), {
+      wish: { ...OLDEST_FIRST, search: text },
+      changes: { lines: [makeChange(text), { ...makeChange(), id: 'app_m2x7q4tzk3v9', by: null }], after: ID },
+      notice: 'declined',
+    }),
+    operatorChangesNone: operatorChangesPage(at('/operator/changes'), {
+      wish: OLDEST_FIRST,
+      changes: { lines: [], after: null },
+      notice: 'accepted',
+    }),
+    operatorChange: operatorChangePage(at('/operator/change'), { change: makeChange(text), problem: null }),
+    operatorChangeStale: operatorChangePage(at('/operator/change'), { change: makeChange(text), problem: 'stale' }),
+    operatorChangeWordless: operatorChangePage(at('/operator/change'), { change: makeChange(), problem: 'no_words' }),
     operatorVetting: operatorVettingPage(at('/operator/vetting'), {
-      requested: [{ ...vetting, by: text }],
-      vetted: [{ ...vetting, id: 'app_other' }],
+      filter: 'requested',
+      wish: { ...OLDEST_FIRST, search: text },
+      applications: { lines: [{ ...vetting, by: text }], after: ID },
       maxOutsideGrants: 100,
       notice: 'vetted',
     }),
     operatorVettingNone: operatorVettingPage(at('/operator/vetting'), {
-      requested: [],
-      vetted: [],
+      filter: 'vetted',
+      wish: OLDEST_FIRST,
+      applications: { lines: [], after: null },
       maxOutsideGrants: 100,
       notice: 'unchanged',
     }),
-    operatorChangesNone: operatorChangesPage(at('/operator/changes'), {
-      changes: [],
-      notice: 'accepted',
-      problem: null,
+    operatorVetted: vettedApplicationPage(at('/operator/vetting/application'), {
+      application: { ...vetting, vetted: true },
+      maxOutsideGrants: 100,
     }),
     operators: operatorsPage(at('/operator/operators'), makeOperators({ email: text, notice: 'confirmed' })),
     operatorsStale: operatorsPage(at('/operator/operators'), makeOperators({ problem: 'stale' })),

@@ -16,6 +16,7 @@ import {
   makeListedReview,
   makeOperatorApplication,
   makeOverview,
+  makeReviews,
   makeRule,
   makeScopes,
   makeSeenReview,
@@ -98,7 +99,7 @@ describe('the overview', () => {
 
 describe('the queue', () => {
   const read = (given: Parameters<typeof makeListedReview>[0]) =>
-    textOf(operatorReviewsPage(frame, { filter: 'open', reviews: [makeListedReview(given)], now: NOW }))
+    textOf(operatorReviewsPage(frame, makeReviews([makeListedReview(given)])))
 
   it.each([
     [{}, 'Devices of 31 accounts ignore slow_down; the application polls 6.2 times as often as allowed.'],
@@ -112,12 +113,12 @@ describe('the queue', () => {
   it('has badges for suspended, appealed, and waiting for a second operator', () => {
     const text = read({ waitsForSecond: true })
     for (const badge of ['Suspended', 'Appeal', 'Awaiting second operator']) expect(text).toContain(badge)
-    expect(text).toContain(
-      'Opened 3 hours ago · Awaiting a decision (opened 2 hours ago) · Reinstated automatically: 16 November 2026',
-    )
+    for (const next of ['3 hours ago', '2 hours ago', 'Reinstated automatically: 16 Nov']) {
+      expect(text).toContain(next)
+    }
     const running = read({ suspended: false, appealedAt: null, suspensionEndsAt: null, waitingSince: null })
     expect(running).toContain('To suspend')
-    expect(running).not.toContain('Awaiting a decision')
+    expect(running).not.toContain('2 hours ago')
   })
 })
 

@@ -16,7 +16,7 @@ import {
 } from '../../store/operator/figures.ts'
 import { readSchemaState, type SchemaState } from '../../store/postgres/migrate.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
-import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
+import { countOpenReviews, listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
 import { listReviews } from '../reviews/list.ts'
 
@@ -40,8 +40,9 @@ export type Overview = {
     /** Of the last hour; null if counting them exceeded the statement timeout. */
     readonly outcomes: CodeOutcomes | null
   }
-  /** Open reviews, most harmful first. */
+  /** Open reviews, most harmful first: those of the first page. */
   readonly reviews: readonly ReviewLine[]
+  readonly openReviews: number
   readonly attention: Attention
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
@@ -72,7 +73,8 @@ export async function readOverview(context: Context): Promise<Overview> {
       pollsPerSecond: await readPollRate(db),
       outcomes: await readOutcomes(db).catch(tooMany),
     },
-    reviews: await listReviews(context, 'open'),
+    reviews: (await listReviews(context, 'open')).lines,
+    openReviews: await countOpenReviews(db),
     attention: await readAttention(db),
     waitingSuspensions: await readWaitingSuspensions(context),
   }

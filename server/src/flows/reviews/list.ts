@@ -5,6 +5,7 @@
 import { pollIntervalOf } from '../../core/applications/application.ts'
 import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
 import { peopleTouched } from '../../core/reviews/suspension.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { readDayAddresses, readDays, readMinutes } from '../../store/applications/series.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { allowLongQueries, type Queryable } from '../../store/postgres/postgres.ts'
@@ -16,14 +17,26 @@ import {
   findNewestReview,
   type ListedReview,
   listReviews as listStored,
+  type ReviewColumn,
+  type ReviewState,
   readSeen,
 } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
 import { isUndoable } from './undo.ts'
 
-/** Open reviews by harm, then age; closed ones newest first. */
-export async function listReviews(context: Context, filter: 'open' | 'closed'): Promise<readonly ReviewLine[]> {
-  return (await listStored(context.db, filter)).map(lineOf)
+/** Most harmful first, and those closed last first. */
+export const usualReviewOrder = {
+  open: { sort: 'harm', descending: true },
+  closed: { sort: 'closed', descending: true },
+} as const
+
+export async function listReviews(
+  context: Pick<Context, 'db'>,
+  state: ReviewState,
+  wish: TableWish<ReviewColumn> = { search: '', after: null, ...usualReviewOrder[state] },
+): Promise<TablePage<ReviewLine>> {
+  const { lines, after } = await listStored(context.db, state, wish)
+  return { lines: lines.map(lineOf), after }
 }
 
 function lineOf(review: ListedReview): ReviewLine {

@@ -2,15 +2,31 @@
 
 import { acceptAsOperator, declineAsOperator } from '../../flows/applications/proposals.ts'
 import type { Context } from '../../flows/context.ts'
-import { type OperatorChangesModel, operatorChangesPage, type PendingChange } from '../../pages/operator/changes.tsx'
+import { type OperatorChangeModel, operatorChangePage, type PendingChange } from '../../pages/operator/change.tsx'
+import { type OperatorChangesModel, operatorChangesPage } from '../../pages/operator/changes.tsx'
 import { pictureType } from '../../pictures/picture.ts'
-import type { ListedProposal } from '../../store/applications/proposals.ts'
-import { listProposals, readProposedLogo } from '../../store/applications/proposals.ts'
+import {
+  findListedProposal,
+  type ListedProposal,
+  listProposals,
+  proposalColumns,
+  readProposedLogo,
+} from '../../store/applications/proposals.ts'
 import { logoAddress } from '../applications/logo.ts'
 import type { FormFields } from '../parameters.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
-export const showChanges: PageHandler<UserRequest> = (context, request) => changesPage(context, request, null)
+const NOTICES: readonly OperatorChangesModel['notice'][] = ['accepted', 'declined']
+
+export const showChanges: PageHandler<UserRequest> = async (context, { fields, frame }) => {
+  const wish = readTableWish(fields, proposalColumns, { sort: 'since', descending: false })
+  const { lines, after } = await listProposals(context.db, wish)
+  const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
+  return { page: operatorChangesPage(frame, { wish, changes: { lines: lines.map(changeOf), after }, notice }) }
+}
+
+export const showChange: PageHandler<UserRequest> = (context, request) => changePage(context, request, null)
 
 export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
   const bytes = await readProposedLogo(context.db, fields.get('application') ?? '', versionIn(fields))
@@ -26,7 +42,7 @@ export const acceptChange: PageHandler<UserRequest> = async (context, request) =
     versionIn(fields),
   )
   if (outcome === 'accepted') return { seeOther: '/operator/changes?notice=accepted' }
-  if (outcome === 'stale' || outcome === 'taken') return changesPage(context, request, outcome)
+  if (outcome === 'stale' || outcome === 'taken') return changePage(context, request, outcome)
   return { refusal: outcome }
 }
 
@@ -36,8 +52,7 @@ export const declineChange: PageHandler<UserRequest> = async (context, request) 
   const declining = { applicationId, version: versionIn(fields), words: fields.get('words') ?? '' }
   const { outcome } = await declineAsOperator(context, sessionUser.id, declining)
   if (outcome === 'declined') return { seeOther: '/operator/changes?notice=declined' }
-  if (outcome === 'stale') return changesPage(context, request, 'stale')
-  if (outcome === 'no_words') return changesPage(context, request, { noWordsFor: applicationId })
+  if (outcome === 'stale' || outcome === 'no_words') return changePage(context, request, outcome)
   return { refusal: outcome }
 }
 
@@ -47,16 +62,15 @@ function versionIn(fields: FormFields): number {
   return /^\d{1,9}$/.test(text) ? Number(text) : 0
 }
 
-const NOTICES: readonly OperatorChangesModel['notice'][] = ['accepted', 'declined']
-
-async function changesPage(
+async function changePage(
   context: Context,
   { fields, frame }: UserRequest,
-  problem: OperatorChangesModel['problem'],
+  problem: OperatorChangeModel['problem'],
 ): Promise<PageAnswer> {
-  const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
-  const changes = (await listProposals(context.db)).map(changeOf)
-  return { page: operatorChangesPage(frame, { changes, notice, problem }), status: problem === null ? 200 : 400 }
+  const proposal = await findListedProposal(context.db, fields.get('application') ?? '')
+  if (!proposal) return { refusal: 'not_found' }
+  const page = operatorChangePage(frame, { change: changeOf(proposal), problem })
+  return { page, status: problem === null ? 200 : 400 }
 }
 
 function changeOf(proposal: ListedProposal): PendingChange {

@@ -20,8 +20,7 @@ const FIRST_REVIEWS = 5
 
 export const showOverview: PageHandler<UserRequest> = async (context, { now, frame }) => {
   const { reviews, ...overview } = await readOverview(context)
-  const first = reviews.slice(0, FIRST_REVIEWS)
-  return { page: operatorOverviewPage(frame, { ...overview, now, reviews: first, openReviews: reviews.length }) }
+  return { page: operatorOverviewPage(frame, { ...overview, now, reviews: reviews.slice(0, FIRST_REVIEWS) }) }
 }
 
 const BY_NAME = { sort: 'name', descending: false } as const

@@ -6,12 +6,12 @@ import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
 import { saveRule, showRule } from '../reviews/rule.ts'
 import type { PageRoute } from '../route.ts'
-import { acceptChange, declineChange, showChanges, showProposedLogo } from './changes.ts'
+import { acceptChange, declineChange, showChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
 import { confirmOperator, rejectOperator, showOperators } from './operators.ts'
 import { endConnections, showGrants, showPerson, showSearch } from './people.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'
-import { approveApplication, showVettings, withdrawApproval } from './vetting.ts'
+import { approveApplication, showVetting, showVettings, withdrawApproval } from './vetting.ts'
 
 export const operatorRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
@@ -106,6 +106,7 @@ export const operatorRoutes: readonly PageRoute[] = [
     fresh: true,
   },
   { method: 'GET', path: '/operator/changes', access: 'operator', handler: showChanges, fresh: true },
+  { method: 'GET', path: '/operator/change', access: 'operator', handler: showChange, fresh: true },
   { method: 'GET', path: '/operator/changes/logo', access: 'operator', handler: showProposedLogo },
   {
     method: 'POST',
@@ -113,7 +114,7 @@ export const operatorRoutes: readonly PageRoute[] = [
     access: 'operator',
     handler: acceptChange,
     bound: ['application', 'version'],
-    from: '/operator/changes',
+    from: '/operator/change?application={application}',
     fresh: true,
   },
   {
@@ -122,17 +123,18 @@ export const operatorRoutes: readonly PageRoute[] = [
     access: 'operator',
     handler: declineChange,
     bound: ['application', 'version'],
-    from: '/operator/changes',
+    from: '/operator/change?application={application}',
     fresh: true,
   },
   { method: 'GET', path: '/operator/vetting', access: 'operator', handler: showVettings, fresh: true },
+  { method: 'GET', path: '/operator/vetting/application', access: 'operator', handler: showVetting, fresh: true },
   {
     method: 'POST',
     path: '/operator/vetting/approve',
     access: 'operator',
     handler: approveApplication,
     bound: ['application'],
-    from: '/operator/vetting',
+    from: '/operator/vetting/application?application={application}',
     fresh: true,
   },
   {
@@ -141,7 +143,7 @@ export const operatorRoutes: readonly PageRoute[] = [
     access: 'operator',
     handler: withdrawApproval,
     bound: ['application'],
-    from: '/operator/vetting',
+    from: '/operator/vetting/application?application={application}',
     fresh: true,
   },
   { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },

@@ -1,24 +1,44 @@
 /** Operators' console: applications from the developer console that wait for an operator, and those approved. */
 import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
 import { decideVetting } from '../../flows/applications/vetting.ts'
+import { type VettedApplication, vettedApplicationPage } from '../../pages/operator/vetted-application.tsx'
+import { type OperatorVettingModel, operatorVettingPage } from '../../pages/operator/vetting.tsx'
 import {
-  type OperatorVettingModel,
-  operatorVettingPage,
-  type VettedApplication,
-} from '../../pages/operator/vetting.tsx'
-import { type ListedVetting, listRequestedVettings, listVetted } from '../../store/applications/vettings.ts'
+  findListedVetting,
+  type ListedVetting,
+  listVettings,
+  vettingColumns,
+} from '../../store/applications/vettings.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
 const NOTICES: readonly OperatorVettingModel['notice'][] = ['vetted', 'withdrawn', 'unchanged']
 
+/** The longest waiting first, and those approved last first. */
+const USUAL_ORDER = {
+  requested: { sort: 'since', descending: false },
+  vetted: { sort: 'since', descending: true },
+} as const
+
 export const showVettings: PageHandler<UserRequest> = async (context, { fields, frame }) => {
+  const filter = fields.get('filter') === 'vetted' ? 'vetted' : 'requested'
+  const wish = readTableWish(fields, vettingColumns, USUAL_ORDER[filter])
+  const { lines, after } = await listVettings(context.db, filter, wish)
   const model = {
-    requested: (await listRequestedVettings(context.db)).map(applicationOf),
-    vetted: (await listVetted(context.db)).map(applicationOf),
+    filter,
+    wish,
+    applications: { lines: lines.map(applicationOf), after },
     maxOutsideGrants: MAX_OUTSIDE_GRANTS,
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
-  }
+  } as const
   return { page: operatorVettingPage(frame, model) }
+}
+
+export const showVetting: PageHandler<UserRequest> = async (context, { fields, frame }) => {
+  const vetting = await findListedVetting(context.db, fields.get('application') ?? '')
+  if (!vetting) return { refusal: 'not_found' }
+  const model = { application: applicationOf(vetting), maxOutsideGrants: MAX_OUTSIDE_GRANTS }
+  return { page: vettedApplicationPage(frame, model) }
 }
 
 export const approveApplication: PageHandler<UserRequest> = (context, request) => decided(context, request, true)
@@ -37,6 +57,7 @@ async function decided(
 
 function applicationOf(vetting: ListedVetting): VettedApplication {
   const { applicationId: id, name, accountSlug: account, scopes, redirectUris: redirects } = vetting
-  const since = vetting.vettedAt ?? vetting.requestedAt ?? 0
-  return { id, name, account, scopes, redirects, outsideGrants: vetting.outsideGrants, by: vetting.requestedBy, since }
+  const { outsideGrants, requestedBy: by, vettedAt, requestedAt } = vetting
+  const vetted = vettedAt !== null
+  return { id, name, account, scopes, redirects, outsideGrants, by, vetted, since: vettedAt ?? requestedAt ?? 0 }
 }

@@ -10,19 +10,28 @@ import {
 } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
 import { confirmDecision, decideReview, readConfirmationProblem } from '../../flows/reviews/decide.ts'
-import { listReviews, readReviewedApplication, type SeenApplication } from '../../flows/reviews/list.ts'
+import {
+  listReviews,
+  readReviewedApplication,
+  type SeenApplication,
+  usualReviewOrder,
+} from '../../flows/reviews/list.ts'
 import { undoDecision } from '../../flows/reviews/undo.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
+import { reviewColumns } from '../../store/reviews/reviews.ts'
 import { readRule } from '../../store/reviews/rules.ts'
+import { readTableWish } from '../table-wish.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
 export const showReviews: PageHandler<UserRequest> = async (context, { fields, now, frame }) => {
   const filter = fields.get('filter') === 'closed' ? 'closed' : 'open'
-  return { page: operatorReviewsPage(frame, { filter, reviews: await listReviews(context, filter), now }) }
+  const wish = readTableWish(fields, reviewColumns, usualReviewOrder[filter])
+  const reviews = await listReviews(context, filter, wish)
+  return { page: operatorReviewsPage(frame, { filter, wish, reviews, now }) }
 }
 
 const NOTICES: readonly OperatorApplicationModel['notice'][] = ['decided', 'waits_for_second', 'confirmed', 'undone']

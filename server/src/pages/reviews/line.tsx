@@ -1,7 +1,6 @@
 /** One line of the operators' review queue: reason, number affected, and what happens next. */
 import type { ReviewLine } from '../../core/reviews/review.ts'
 import { KeyList, Moment } from '../ui/elements.tsx'
-import { Folded } from '../ui/folded.tsx'
 import type { Words } from '../ui/words.ts'
 
 export function operatorHref(applicationId: string): string {
@@ -10,24 +9,15 @@ export function operatorHref(applicationId: string): string {
 
 type ListProps = { readonly words: Words; readonly reviews: readonly ReviewLine[]; readonly now: number }
 
-const SHOWN = 12
-
 /** Expects the reviews sorted, worst first. */
 export function ReviewList({ words, reviews, now }: ListProps) {
   return (
     <KeyList>
-      <Folded
-        words={words}
-        items={reviews}
-        shown={SHOWN}
-        render={(some) => (
-          <ol class="rows">
-            {some.map((review) => (
-              <ReviewItem words={words} review={review} now={now} key={review.applicationId} />
-            ))}
-          </ol>
-        )}
-      />
+      <ol class="rows">
+        {reviews.map((review) => (
+          <ReviewItem words={words} review={review} now={now} key={review.applicationId} />
+        ))}
+      </ol>
     </KeyList>
   )
 }

@@ -156,6 +156,30 @@ export function TableSearch<Name extends string>({ words, place, label, hint, ch
   )
 }
 
+type TabsProps = {
+  readonly label: string
+  readonly tabs: readonly { readonly href: string; readonly text: string }[]
+  /** Index of the one shown. */
+  readonly current: number
+}
+
+/** Links to the lists of which a page shows one. */
+export function Tabs({ label, tabs, current }: TabsProps) {
+  return (
+    <nav aria-label={label}>
+      <ul class="tabs">
+        {tabs.map(({ href, text }, at) => (
+          <li key={href}>
+            <a href={href} aria-current={at === current ? 'page' : undefined}>
+              {text}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  )
+}
+
 /** Number of grants of a line. */
 export function grantCount(words: Words, grants: number): string {
   return grants >= MAX_COUNTED ? words.t('table.many', { count: MAX_COUNTED }) : words.number(grants)

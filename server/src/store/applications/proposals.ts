@@ -4,7 +4,9 @@
  * it.
  */
 import type { Publisher } from '../../core/applications/application.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 import { NEW_LOGO_VERSION } from './logos.ts'
 
 export type Proposal = {
@@ -47,16 +49,48 @@ type ListedRow = Omit<ListedProposal, 'publisher'> & {
   status: Publisher['status']
 }
 
-/** Waiting proposals, oldest first. */
-export async function listProposals(db: Queryable): Promise<readonly ListedProposal[]> {
+const LISTED = `select ${PROPOSAL}, c.slug as "accountSlug", c.name as "accountName", a.name as "nameNow",
+    a.logo_version as "logoVersionNow", a.publisher, a.publisher_status as status, u.email as "proposedBy"
+  from application_proposals p join applications a on a.id = p.application_id join accounts c on c.id = a.account_id
+    left join users u on u.id = p.proposed_by
+  where p.declined_at is null and a.deleted_at is null`
+
+const PROPOSALS: SortedList<ProposalColumn> = {
+  table: 'application_proposals p join applications a on a.id = p.application_id',
+  key: 'p.application_id',
+  columns: { name: 'lower(a.name) collate "C"', since: 'p.proposed_at' },
+}
+
+export const proposalColumns = ['name', 'since'] as const
+export type ProposalColumn = (typeof proposalColumns)[number]
+
+/** A page of those that wait. `search`: the beginning of the current name, or the whole id. */
+export async function listProposals(
+  db: Queryable,
+  wish: TableWish<ProposalColumn>,
+): Promise<TablePage<ListedProposal>> {
+  const { beyond, order } = pageClauses(PROPOSALS, wish, '$2')
   const { rows } = await db.query<ListedRow>(
-    `select ${PROPOSAL}, c.slug as "accountSlug", c.name as "accountName", a.name as "nameNow",
-       a.logo_version as "logoVersionNow", a.publisher, a.publisher_status as status, u.email as "proposedBy"
-     from application_proposals p join applications a on a.id = p.application_id join accounts c on c.id = a.account_id
-       left join users u on u.id = p.proposed_by
-     where p.declined_at is null and a.deleted_at is null order by p.proposed_at, p.application_id`,
+    `${LISTED} and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
+    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
   )
-  return rows.map(({ publisher: name, status, ...rest }) => ({ ...rest, publisher: { name, status } }))
+  return cutPage(rows.map(listedFrom), ({ applicationId }) => applicationId)
+}
+
+/** All that wait, oldest first. */
+export async function listEveryProposal(db: Queryable): Promise<readonly ListedProposal[]> {
+  const { rows } = await db.query<ListedRow>(`${LISTED} order by p.proposed_at, p.application_id`)
+  return rows.map(listedFrom)
+}
+
+/** Null if none waits. */
+export async function findListedProposal(db: Queryable, applicationId: string): Promise<ListedProposal | null> {
+  const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = $1`, [applicationId])
+  return rows[0] ? listedFrom(rows[0]) : null
+}
+
+function listedFrom({ publisher: name, status, ...rest }: ListedRow): ListedProposal {
+  return { ...rest, publisher: { name, status } }
 }
 
 /** The logo of exactly this version; null when it has none or was changed since. */

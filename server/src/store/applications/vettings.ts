@@ -3,7 +3,9 @@
  * has looked at them.
  */
 import type { Unvetted } from '../../core/applications/vetting.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
 export async function insertVetting(tx: Transaction, applicationId: string): Promise<void> {
   await tx.query('insert into application_vettings (application_id) values ($1)', [applicationId])
@@ -104,26 +106,47 @@ export type ListedVetting = Vetting & {
   readonly requestedBy: string | null
 }
 
-/** Of a long list, the first ones. */
-const LISTED = 100
+const LISTED = `select ${VETTING}, a.id as "applicationId", a.name, c.slug as "accountSlug", a.allowed_scopes as scopes,
+    a.redirect_uris as "redirectUris", u.email as "requestedBy"
+  from application_vettings v join applications a on a.id = v.application_id join accounts c on c.id = a.account_id
+    left join users u on u.id = v.requested_by`
 
-/** Applications whose developers wait for an operator, the longest waiting first. */
-export function listRequestedVettings(db: Queryable): Promise<readonly ListedVetting[]> {
-  return list(db, 'v.requested_at is not null', 'v.requested_at')
-}
+/** Applications whose developers wait for an operator, and those that operators approved. */
+const STATES = { requested: 'v.requested_at is not null', vetted: APPROVED } as const
 
-/** Applications that operators approved, the latest first. */
-export function listVetted(db: Queryable): Promise<readonly ListedVetting[]> {
-  return list(db, APPROVED, 'v.vetted_at desc')
-}
+export type VettingState = keyof typeof STATES
 
-async function list(db: Queryable, which: string, order: string): Promise<readonly ListedVetting[]> {
+const listOf = (since: string): SortedList<VettingColumn> => ({
+  table: 'application_vettings v join applications a on a.id = v.application_id',
+  key: 'v.application_id',
+  columns: { name: 'lower(a.name) collate "C"', since },
+})
+
+const LISTS = { requested: listOf('v.requested_at'), vetted: listOf('v.vetted_at') } as const
+
+export const vettingColumns = ['name', 'since'] as const
+export type VettingColumn = (typeof vettingColumns)[number]
+
+/** `search`: the beginning of the name, or the whole id. */
+export async function listVettings(
+  db: Queryable,
+  state: VettingState,
+  wish: TableWish<VettingColumn>,
+): Promise<TablePage<ListedVetting>> {
+  const { beyond, order } = pageClauses(LISTS[state], wish, '$2')
   const { rows } = await db.query<ListedVetting>(
-    `select ${VETTING}, a.id as "applicationId", a.name, c.slug as "accountSlug", a.allowed_scopes as scopes,
-       a.redirect_uris as "redirectUris", u.email as "requestedBy"
-     from application_vettings v join applications a on a.id = v.application_id join accounts c on c.id = a.account_id
-       left join users u on u.id = v.requested_by
-     where ${which} and a.deleted_at is null order by ${order}, a.id limit ${LISTED}`,
+    `${LISTED} where ${STATES[state]} and a.deleted_at is null
+       and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
+    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
   )
-  return rows
+  return cutPage(rows, ({ applicationId }) => applicationId)
+}
+
+/** Null unless it was requested or approved. */
+export async function findListedVetting(db: Queryable, applicationId: string): Promise<ListedVetting | null> {
+  const { rows } = await db.query<ListedVetting>(
+    `${LISTED} where a.id = $1 and (${STATES.requested} or ${STATES.vetted}) and a.deleted_at is null`,
+    [applicationId],
+  )
+  return rows[0] ?? null
 }

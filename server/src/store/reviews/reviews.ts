@@ -1,8 +1,10 @@
 /** The table reviews: why an application is under review, the evidence, and the state of the case. */
 import type { ReviewLine, ReviewReason } from '../../core/reviews/review.ts'
 import type { Evidence, Verdict } from '../../core/reviews/suspension.ts'
+import type { TablePage, TableWish } from '../../core/table.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
+import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
 export type Review = {
   readonly id: string
@@ -29,11 +31,12 @@ export type Review = {
   readonly version: number
 }
 
-const REVIEW = `select r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
+const COLUMNS = `r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
     r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.last_escalated_at as "lastEscalatedAt",
     r.warned_at as "warnedAt", r.suspended_at as "suspendedAt", r.suspension_ends_at as "suspensionEndsAt",
-    r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version
-  from reviews r`
+    r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version`
+
+const REVIEW = `select ${COLUMNS} from reviews r`
 
 /** Serializes judgements, decisions and appeals about one application. */
 export async function lockReviews(tx: Transaction, applicationId: string): Promise<void> {
@@ -147,29 +150,50 @@ export type ListedReview = Review &
  */
 const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
-const MAX_LISTED = 500
-
-const LISTED = `select review.*, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
-    case when review."closedAt" is null and a.suspended_at is not null
-      then ${waitingSince('review."openedAt"')} end as "waitingSince",
+const LISTED = `select ${COLUMNS}, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
+    case when r.closed_at is null and a.suspended_at is not null then ${waitingSince('r.opened_at')} end as "waitingSince",
     exists (select from review_decisions d
-      where d.review_id = review.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
-  from (${REVIEW}) review join applications a on a.id = review."applicationId" join accounts c on c.id = a.account_id`
+      where d.review_id = r.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
+  from reviews r join applications a on a.id = r.application_id join accounts c on c.id = a.account_id`
 
-/** Open reviews by harm, then age; closed ones newest first. */
-export async function listReviews(db: Queryable, filter: 'open' | 'closed'): Promise<readonly ListedReview[]> {
-  const [condition, order] =
-    filter === 'open'
-      ? ['"closedAt" is null', 'review.harm desc, review."openedAt", review.id']
-      : ['"closedAt" is not null', 'review."closedAt" desc, review.id']
+const REVIEWS: SortedList<ReviewColumn> = {
+  table: 'reviews r join applications a on a.id = r.application_id',
+  key: 'r.id',
+  columns: { name: 'lower(a.name) collate "C"', harm: 'r.harm', opened: 'r.opened_at', closed: 'r.closed_at' },
+}
+
+export const reviewColumns = ['name', 'harm', 'opened', 'closed'] as const
+export type ReviewColumn = (typeof reviewColumns)[number]
+
+const STATES = { open: 'r.closed_at is null', closed: 'r.closed_at is not null' } as const
+
+export type ReviewState = keyof typeof STATES
+
+/** `search`: the beginning of the application's name, or its whole id. */
+export async function listReviews(
+  db: Queryable,
+  state: ReviewState,
+  wish: TableWish<ReviewColumn>,
+): Promise<TablePage<ListedReview>> {
+  const { beyond, order } = pageClauses(REVIEWS, wish, '$2')
   const { rows } = await db.query<ListedReview>(
-    `${LISTED} where review.${condition} and a.deleted_at is null order by ${order} limit ${MAX_LISTED}`,
+    `${LISTED} where ${STATES[state]} and a.deleted_at is null
+       and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
+    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
   )
-  return rows
+  return cutPage(rows, ({ id }) => id)
+}
+
+export async function countOpenReviews(db: Queryable): Promise<number> {
+  const { rows } = await db.query<{ open: number }>(
+    `select count(*) as open from reviews r join applications a on a.id = r.application_id
+     where ${STATES.open} and a.deleted_at is null`,
+  )
+  return rows[0]?.open ?? 0
 }
 
 export async function findListedReview(db: Queryable, id: string): Promise<ListedReview | null> {
-  const { rows } = await db.query<ListedReview>(`${LISTED} where review.id = $1`, [id])
+  const { rows } = await db.query<ListedReview>(`${LISTED} where r.id = $1`, [id])
   return rows[0] ?? null
 }
 

@@ -5,7 +5,7 @@ import { setApplicationPublisher } from '../../../src/flows/applications/manage.
 import { acceptProposal } from '../../../src/flows/applications/proposals.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { listProposals } from '../../../src/store/applications/proposals.ts'
+import { listEveryProposal } from '../../../src/store/applications/proposals.ts'
 import { drawLogo } from '../../rig/corpora/logo.ts'
 import { chunk, makePng, noPictures } from '../../rig/corpora/pictures.ts'
 import { chunksOf, extended, jpeg, jpegWith, riff, riffChunk, segment, webp } from '../../rig/corpora/still-pictures.ts'
@@ -58,7 +58,9 @@ async function makeShown(): Promise<{ id: string; secret: string; version: strin
   const application = await make()
   await vouch(application.id)
   await send(application.id, { bytes: logo })
-  const [proposal] = (await listProposals(service.context.db)).filter((each) => each.applicationId === application.id)
+  const [proposal] = (await listEveryProposal(service.context.db)).filter(
+    (each) => each.applicationId === application.id,
+  )
   await acceptProposal(service.context, BY_COMMAND_LINE, application.id, proposal?.version ?? 0)
   return { ...application, version: (await stored(application.id)).version }
 }

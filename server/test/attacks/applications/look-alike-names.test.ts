@@ -8,7 +8,7 @@ import { acceptProposal } from '../../../src/flows/applications/proposals.ts'
 import { provePublisher } from '../../../src/flows/applications/publisher.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { listProposals } from '../../../src/store/applications/proposals.ts'
+import { listEveryProposal } from '../../../src/store/applications/proposals.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser, PLAIN_REGISTRATION } from '../../rig/make.ts'
 import { type DnsServer, startDnsServer } from '../../rig/network/dns-server.ts'
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain, recordOf } from '../../rig/scenes/publisher.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
 const change = (by: MadeUser, id: string, given: object) =>
   changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, pkceRequired: false, ...given })
 const versionOf = async (id: string) =>
-  (await listProposals(service.context.db)).find(({ applicationId }) => applicationId === id)?.version ?? 0
+  (await listEveryProposal(service.context.db)).find(({ applicationId }) => applicationId === id)?.version ?? 0
 
 const TAKEN = { outcome: 'unfit', problem: { field: 'name', problem: 'taken' } }
 const names = lookAlikes.filter(isApplicationName)

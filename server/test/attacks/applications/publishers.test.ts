@@ -8,7 +8,7 @@ import { acceptProposal, withdrawProposal } from '../../../src/flows/application
 import { provePublisher, removePublisher } from '../../../src/flows/applications/publisher.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { listProposals, readProposedLogo } from '../../../src/store/applications/proposals.ts'
+import { listEveryProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { drawLogo } from '../../rig/corpora/logo.ts'
 import { makePkce, openQuestion } from '../../rig/dialog.ts'
@@ -55,7 +55,7 @@ const uploadLogo = async (id: string, bytes: Buffer, by = owner, at = web) => {
   return upload(at, path, await signedFor(service, by, path, { application: id }), { name: 'logo', bytes })
 }
 const waiting = async (id: string) =>
-  (await listProposals(service.context.db)).find(({ applicationId }) => applicationId === id)
+  (await listEveryProposal(service.context.db)).find(({ applicationId }) => applicationId === id)
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
 
 describe('bait and switch', () => {

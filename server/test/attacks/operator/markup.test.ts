@@ -58,9 +58,6 @@ async function writeEverywhere(text: string): Promise<void> {
 
 it('AD-01: names, appeals, operators’ texts and all other values of rows are text on every page', async () => {
   const looking = await scene.signIn()
-  await service.database.query('insert into application_vettings (application_id, requested_at) values ($1, now())', [
-    scene.application.id,
-  ])
   await service.database.query(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, dialog_id, key_id, created_at)
      select 'grt_00000000000000000001', gen_random_uuid(), account_id, id, $2, 'token_set', '{}', gen_random_uuid(), 1, now()

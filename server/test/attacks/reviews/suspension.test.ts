@@ -196,7 +196,7 @@ describe(`RL-03: a thief who grants with ${SYBILS} accounts of his own`, () => {
     const { suspended, review } = await read()
     expect([suspended, review?.verdict]).toEqual([false, 'review'])
     expect(review?.evidence.windows.map(({ ignoringAccounts }) => ignoringAccounts)).toEqual([0, 0, 0])
-    expect(await listReviews(service.context, 'open')).toContainEqual(
+    expect((await listReviews(service.context, 'open')).lines).toContainEqual(
       expect.objectContaining({ applicationId: application.id, people: SYBILS }),
     )
     expect(await mailsOf(service, service.user), 'its owner is told nothing').toHaveLength(told)

@@ -6,7 +6,7 @@ import { setApplicationPublisher } from '../../../src/flows/applications/manage.
 import { changeSettings, registerApplication } from '../../../src/flows/applications/own.ts'
 import { acceptProposal, declineProposal, withdrawProposal } from '../../../src/flows/applications/proposals.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
-import { listProposals, readProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
+import { listEveryProposal, readProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
 import { drawLogo } from '../../rig/corpora/logo.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -60,7 +60,7 @@ const seen = async (id: string) => {
   return { name: application?.name, logo: picture?.bytes ?? null }
 }
 const waiting = async (id: string) =>
-  (await listProposals(service.context.db)).find((each) => each.applicationId === id)
+  (await listEveryProposal(service.context.db)).find((each) => each.applicationId === id)
 const versionOf = async (id: string) => (await waiting(id))?.version ?? 0
 const accept = (id: string, version: number) => acceptProposal(service.context, BY_COMMAND_LINE, id, version)
 const decline = (id: string, version: number, words = 'It is somebody else’s brand.') =>
@@ -240,7 +240,7 @@ describe('an operator', () => {
     const [first, second, third] = [await make(), await make(), await make()]
     for (const { id, name } of [second, first, third]) await rename(id, `${name} again`)
     await service.database.query('update applications set deleted_at = now() where id = $1', [third.id])
-    expect((await listProposals(service.context.db)).map(({ applicationId }) => applicationId)).toEqual([
+    expect((await listEveryProposal(service.context.db)).map(({ applicationId }) => applicationId)).toEqual([
       second.id,
       first.id,
     ])

@@ -286,6 +286,7 @@ describe('a review', () => {
 
     await operator.get('/operator/vetting')
     expect(textOf(operator.last?.text ?? '')).toContain(maker.email)
+    await operator.get(`/operator/vetting/application?application=${application.id}`)
     const approved = await operator.submit('/operator/vetting/approve')
     expect(textOf(approved.text)).toContain(t('operator.vetting_notice_vetted'))
     expect(textOf((await developer.get(own)).text)).toContain(t('vetting.vetted_text'))
@@ -302,6 +303,8 @@ describe('a review', () => {
     await database.query("update applications set allowed_scopes = array_remove(allowed_scopes, 'orders:write')")
     expect(await grantIn(application, service.user, 'orders:erase'), 'as it was seen').toBe('granted')
 
+    expect((await operator.get('/operator/vetting?filter=vetted')).text).toContain(application.id)
+    await operator.get(`/operator/vetting/application?application=${application.id}`)
     const withdrawn = await operator.submit('/operator/vetting/withdraw')
     expect(textOf(withdrawn.text)).toContain(t('operator.vetting_notice_withdrawn'))
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('unvetted')

@@ -208,7 +208,7 @@ describe('the life of a review', () => {
     await advance(service, HOUR)
     await judgeNow(service)
     expect(await reviewOf()).toMatchObject({ closedAt: expect.any(Number) })
-    expect((await listReviews(service.context, 'open')).map(({ applicationId }) => applicationId)).not.toContain(
+    expect((await listReviews(service.context, 'open')).lines.map(({ applicationId }) => applicationId)).not.toContain(
       application.id,
     )
   })
@@ -220,7 +220,7 @@ describe('the life of a review', () => {
     const said = { decision: 'reinstate', reason: 'mistaken', words: 'A test of theirs.' } as const
     await decideReview(service.context, operator.id, { ...wish, ...said })
     await judgeNow(service)
-    expect(await listReviews(service.context, 'open')).not.toContainEqual(
+    expect((await listReviews(service.context, 'open')).lines).not.toContainEqual(
       expect.objectContaining({ applicationId: application.id }),
     )
     await advance(service, DAY)
@@ -281,7 +281,7 @@ describe('reports', () => {
       name: 'Phisher',
     }
     await report(30)
-    const queue = (await listReviews(service.context, 'open')).map(({ applicationId }) => applicationId)
+    const queue = (await listReviews(service.context, 'open')).lines.map(({ applicationId }) => applicationId)
     expect(queue.indexOf(application.id)).toBeLessThan(queue.indexOf(firmware))
   })
 

@@ -33,7 +33,9 @@ describe('a decision', () => {
     expect(await world.decide({ decision: 'reinstate', reason: 'mistaken' })).toBe('decided')
     expect((await world.read()).suspended).toBe(false)
     expect(
-      (await listReviews(service.context, 'closed')).filter((each) => each.applicationId === world.application.id),
+      (await listReviews(service.context, 'closed')).lines.filter(
+        (each) => each.applicationId === world.application.id,
+      ),
     ).toHaveLength(2)
   })
 

@@ -114,7 +114,7 @@ describe('operators are reminded of a waiting suspension', () => {
   it('by the queue, which shows since when it waits', async () => {
     await suspended()
     const waits = async () =>
-      (await listReviews(service.context, 'open')).find(({ applicationId }) => applicationId === application.id)
+      (await listReviews(service.context, 'open')).lines.find(({ applicationId }) => applicationId === application.id)
     const since = (await waits())?.waitingSince ?? 0
     expect(Math.abs(since - ((await read()).review?.evidence.now ?? 0))).toBeLessThan(60_000)
     await restoreApplication(service.context.db, application.id, 'by hand')

@@ -158,7 +158,7 @@ describe('undoing', () => {
     expect((await world.read()).review?.id).not.toBe(about)
     expect(await world.undo(world.operator, decided)).toBe('not_found')
     expect(await world.undo(world.operator, (await world.read()).decisions[0]?.id)).toBe('undone')
-    const open = await listReviews(service.context, 'open')
+    const open = (await listReviews(service.context, 'open')).lines
     expect(open.filter(({ applicationId }) => applicationId === world.application.id)).toHaveLength(1)
   })
 })

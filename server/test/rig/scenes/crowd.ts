@@ -18,15 +18,15 @@ export type CrowdSize = {
   readonly queue: number
 }
 
-/** Enough for a second page everywhere. */
+/** Enough for a second page everywhere, and a hundred entries of everything that waits. */
 export const CROWD: CrowdSize = {
   accounts: 60,
-  applications: 120,
+  applications: 260,
   ownApplications: 60,
   members: 60,
   grants: 600,
   events: 300,
-  queue: 30,
+  queue: 100,
 }
 
 const NAMES = `(array['Amber','Birch','Cedar','Delta','Ember','Fjord','Grove','Harbour','Indigo','Juniper','Kestrel','Lumen',
@@ -126,6 +126,9 @@ async function addEvents(query: Query, { ann }: Northwind, count: number, applic
   )
 }
 
+/** Scopes and roles: an account has few, and pages list them all. */
+const MAX_NAMED = 30
+
 /** Everything that waits for operators, and decisions of the past. */
 async function addQueues(query: Query, { olga }: Northwind, count: number, settledId: string): Promise<void> {
   const some = `(select id, name, row_number() over (order by id) as n from applications
@@ -173,12 +176,12 @@ async function addQueues(query: Query, { olga }: Northwind, count: number, settl
   )
   await query(
     `insert into scopes (name, title, created_at) select 'crowd:' || n, 'Do thing ' || n, now() from generate_series(1, $1) n`,
-    count,
+    Math.min(count, MAX_NAMED),
   )
   await query(
     `insert into roles (id, account_id, name, created_at)
      select ${hex('rol_', "'role' || n")}, a.id, 'Role ' || n, now() from accounts a, generate_series(1, $1) n where a.slug = 'northwind'`,
-    count,
+    Math.min(count, MAX_NAMED),
   )
   await query(
     `insert into webhook_deliveries (endpoint_id, event_id, kind, data, created_at, due_at, attempts, tried_at, last_error)

@@ -55,6 +55,7 @@ export class OperatorConsole implements Parts {
     const application = await makeApplication(db, service.config, service.account.slug)
     const decisionId = await suspend(service, operator, application)
     await proposeProfile(service, application)
+    await requestReview(service, application)
     await (await Operators.of(service)).propose(await makeUser(db, 'operators'))
     return new OperatorConsole({ service, operators, operator, application, decisionId })
   }
@@ -96,6 +97,11 @@ async function proposeProfile({ context, user, database }: TestService, { id }: 
   await setApplicationPublisher(context.db, id, { status: 'verified', name: 'acme.example' })
   await changeLogo(context, user.id, id, await drawLogo())
   await database.query('update application_proposals set version = 1')
+}
+
+/** A vetting to decide. */
+async function requestReview({ database }: TestService, { id }: MadeApplication): Promise<void> {
+  await database.query('insert into application_vettings (application_id, requested_at) values ($1, now())', [id])
 }
 
 /** A decision to undo and to confirm. */

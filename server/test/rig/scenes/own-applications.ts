@@ -3,6 +3,7 @@ import { changeLogo } from '../../../src/flows/applications/logo.ts'
 import { addOwnSecret, changeSettings, registerApplication } from '../../../src/flows/applications/own.ts'
 import { rotateEndpointSecret } from '../../../src/flows/webhooks/manage.ts'
 import { setPublisher } from '../../../src/store/applications/applications.ts'
+import { requestVetting } from '../../../src/store/applications/vettings.ts'
 import { grant } from '../connect.ts'
 import { drawLogo, drawOtherLogo } from '../corpora/logo.ts'
 import { post } from '../device.ts'
@@ -11,7 +12,7 @@ import type { TestService } from '../service.ts'
 import { switchTestModeOn } from '../test-mode.ts'
 import { makeEndpoint } from '../webhooks.ts'
 
-/** One with the device flow that is in use, a confidential one with the dialog, a public one, and one in test mode. */
+/** One with the device flow that is in use, a confidential one with the dialog, a public one that waits for a review, and one in test mode. */
 export type OwnApplications = Readonly<Record<'board' | 'shop' | 'counter' | 'trial', MadeApplication>>
 
 type People = {
@@ -49,6 +50,7 @@ export async function makeOwnApplications(service: TestService, { by, user }: Pe
   await addSecret(shop, 'Web server')
   await addSecret(shop, 'Nightly export')
   const counter = await register('Shop Counter', ['https://counter.northwind.example/'], true)
+  await context.db.transaction((tx) => requestVetting(tx, counter.id, by.id))
   const trial = await register('Order Board, next version')
   await switchTestModeOn(service, trial, by)
   await lookAfter(service, shop, by)
