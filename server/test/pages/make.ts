@@ -1,5 +1,6 @@
 /** Builders for tests of pages: a frame, models, and every page. */
 
+import { ownMatters } from '../../src/core/accounts/attention.ts'
 import { brandingPage } from '../../src/pages/accounts/branding.tsx'
 import { homePage } from '../../src/pages/accounts/home.tsx'
 import { invitePage } from '../../src/pages/accounts/invite.tsx'
@@ -189,7 +190,16 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     removeByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: false }),
     removedByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: true }),
     confirm: confirmPage(frame, { next, minutes, problem: 'wrong', password: true, code: 'recovery', passkey: '{}' }),
-    home: homePage(frame, { connected: 2, notice: 'welcome' }),
+    home: homePage(frame, { connected: 2, attention: null, notice: 'welcome' }),
+    homeAttention: homePage(frame, {
+      connected: 2,
+      attention: {
+        applications: ownMatters.map((matter) => ({ id: 'app_k3v9m2x7q4tz', name: application, matter })),
+        further: 3,
+        withoutSecondFactor: 2,
+      },
+      notice: null,
+    }),
     enterCode: enterCodePage(frame, {
       typed: '43',
       problem: { kind: 'length', digits: 2 },

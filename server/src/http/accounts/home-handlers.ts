@@ -1,19 +1,24 @@
 /** Handlers of the account's front page, its logo, and the user's language. */
 
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
+import { isOperatorsAccount } from '../../flows/operator/operator.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
 import { pictureType } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
+import { readAccountAttention } from '../../store/accounts/attention.ts'
 import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
 
 const A_YEAR_SECONDS = 365 * 24 * 60 * 60
 
-export const showHome: PageHandler<UserRequest> = async (context, { sessionUser, fields, frame }) => {
+export const showHome: PageHandler<UserRequest> = async (context, { account, sessionUser, fields, frame }) => {
   const notice = fields.get('notice') === 'welcome' ? 'welcome' : null
-  return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), notice }) }
+  const { db, config } = context
+  const about = { id: account.id, operators: isOperatorsAccount(context, account) }
+  const attention = frame.user?.administrator ? await readAccountAttention(db, about, config.keys.signing.id) : null
+  return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), attention, notice }) }
 }
 
 /** Always a PNG written by http/web/picture.ts, never the uploaded bytes. */

@@ -1,16 +1,20 @@
 /** Home page after sign-in: the main action as one big button, and links to the other pages. */
 import type { ComponentChildren } from 'preact'
+import type { AccountAttention } from '../../core/accounts/attention.ts'
 import type { Frame } from '../ui/frame.ts'
 import { accountPlaces, operatorPlaces, page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
+import { AccountAttentionCard } from './attention.tsx'
 
 export type HomeModel = {
   /** Number of connected applications. */
   readonly connected: number
+  /** Null for users who are not administrators. */
+  readonly attention: AccountAttention | null
   readonly notice: null | 'welcome'
 }
 
-export function homePage(frame: Frame, { connected, notice }: HomeModel): string {
+export function homePage(frame: Frame, { connected, attention, notice }: HomeModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
   return page(
@@ -25,6 +29,7 @@ export function homePage(frame: Frame, { connected, notice }: HomeModel): string
           {words.t('home.enter_code')}
         </a>
       </section>
+      {attention && <AccountAttentionCard words={words} attention={attention} />}
       <section class="stack tight" aria-labelledby="yours">
         <h2 id="yours">{words.t('home.yours')}</h2>
         <ul class="routes">

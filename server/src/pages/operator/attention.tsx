@@ -20,15 +20,20 @@ export function AttentionCard({ words, attention }: AttentionProps) {
       <a href="/operator/applications?status=suspended">{words.t('attention.suspended', { count: suspended })}</a>
     ),
   ]
-  const waiting = lines.filter((line) => line !== false)
+  return <AttentionList words={words} lines={lines.filter((line) => line !== false)} />
+}
+
+type ListProps = { readonly words: Words; readonly lines: readonly ComponentChildren[] }
+
+export function AttentionList({ words, lines }: ListProps) {
   return (
     <section class="card stack tight" aria-labelledby="attention">
       <h2 id="attention">{words.t('attention.title')}</h2>
-      {waiting.length === 0 ? (
+      {lines.length === 0 ? (
         <p>{words.t('attention.none')}</p>
       ) : (
         <ul class="rows">
-          {waiting.map((line, at) => (
+          {lines.map((line, at) => (
             <li key={at}>
               <div>{line}</div>
             </li>

@@ -5,6 +5,10 @@ import type { Queryable } from '../postgres/postgres.ts'
 /** An endpoint fails when it did not take a delivery this often: the pauses between the attempts are minutes by then. */
 const FAILED_ATTEMPTS = 3
 
+/** Condition over `webhook_endpoints w`. */
+export const ENDPOINT_FAILS = `exists (select from webhook_deliveries d
+  where d.endpoint_id = w.id and d.delivered_at is null and d.given_up_at is null and d.attempts >= ${FAILED_ATTEMPTS})`
+
 /** Applications with failing endpoints that are named. */
 const MAX_NAMED = 5
 
@@ -20,9 +24,7 @@ export async function readAttention(db: Queryable): Promise<Attention> {
   const failing = await db.query<{ id: string; name: string; total: number }>(
     `select a.id, a.name, count(*) over () as total
      from webhook_endpoints w join applications a on a.id = w.application_id
-     where w.disabled_at is null and a.deleted_at is null and exists (
-       select from webhook_deliveries d where d.endpoint_id = w.id and d.delivered_at is null and d.given_up_at is null
-         and d.attempts >= ${FAILED_ATTEMPTS})
+     where w.disabled_at is null and a.deleted_at is null and ${ENDPOINT_FAILS}
      group by a.id order by a.name, a.id limit ${MAX_NAMED}`,
   )
   const [counts] = rows
