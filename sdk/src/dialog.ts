@@ -54,6 +54,29 @@ export type DialogCompletion =
   /** This window itself navigated to the dialog; `returnTo` is its address before that. */
   | { readonly outcome: 'completed'; readonly result: DialogResult; readonly returnTo: string }
 
+/**
+ * The dialog of a client: `open` and `complete` in pages, `exchange` on a server.
+ *
+ * @example A server that keeps the secret, for a page that calls `open({ redirectUri, exchange: 'server' })`
+ * ```ts
+ * import { createServer } from 'node:http'
+ * import { json } from 'node:stream/consumers'
+ * import { createClient, type DialogCode } from '@latchkey/sdk'
+ *
+ * const server = createServer(async (request, response) => {
+ *   const client = createClient({
+ *     baseUrl: 'https://service.example',
+ *     appId: 'app_n61zbfpywkrj',
+ *     appSecret: process.env.LATCHKEY_APP_SECRET,
+ *   })
+ *   const code = (await json(request)) as DialogCode
+ *   const { scope } = await client.dialog.exchange(code)
+ *   response.end(`connected for ${scope.join(', ')}`)
+ *   server.close()
+ * })
+ * server.listen(3000, () => console.log('Post what open() resolved with to port 3000'))
+ * ```
+ */
 export interface Dialog {
   /**
    * Opens the dialog. Call it directly in the click handler, before awaiting anything: otherwise browsers block the

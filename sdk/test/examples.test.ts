@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
-import { makeApplication } from '../../server/test/rig/make.ts'
+import { allow, makeDialogApplication } from '../../server/test/rig/dialog.ts'
+import { CALLBACK, type MadeApplication, makeApplication } from '../../server/test/rig/make.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
 import { freePort } from '../../tools/free-port.ts'
 import { removeFolder } from '../../tools/remove-folder.ts'
@@ -30,6 +31,7 @@ const examples = readExamples()
 const PRINTS: Readonly<Record<string, RegExp>> = {
   createClient: /scope: 'orders:read'/,
   Device: /connected for orders:read/,
+  Dialog: /connected for orders:read/,
   createVerifier: /^not allowed$/m,
   fileStore: /^true$/m,
   isLatchkeyError: /^Connect this device first\.$/m,
@@ -39,12 +41,14 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-examples-'))
 let service: TestService
-let resource: { readonly id: string; readonly secret: string }
+let resource: MadeApplication
+/** With the dialog. */
+let website: MadeApplication
 beforeAll(async () => {
   service = await startTestService({ POLL_INTERVAL: '1' })
   const { context, config, account } = service
   resource = await makeApplication(context.db, config, account.slug, { deviceFlow: false, resourceServer: true })
-  await context.applications.refresh()
+  website = await makeDialogApplication(service)
   mkdirSync(join(folder, 'node_modules', '@latchkey'), { recursive: true })
   symlinkSync(join(await packedSdk(), 'node_modules/@latchkey/sdk'), join(folder, 'node_modules/@latchkey/sdk'))
   symlinkSync(join(ROOT, 'node_modules/@types'), join(folder, 'node_modules/@types'))
@@ -69,39 +73,52 @@ test('the types of all examples hold', async () => {
   expect(stdout).toBe('')
 })
 
+const applicationOf = (of: string) => (of === 'Dialog' ? website : service.application)
+
 /** The example with the addresses and ids of this test. */
-async function useOwn(code: string): Promise<string> {
+async function useOwn({ of, code }: Example): Promise<string> {
   return code
     .replaceAll('https://service.example', service.address)
-    .replaceAll('app_n61zbfpywkrj', service.application.id)
+    .replaceAll('app_n61zbfpywkrj', applicationOf(of).id)
     .replaceAll('app_k49jr2r5kvxb', resource.id)
     .replaceAll('3000', String(await freePort()))
 }
 
-/** Grants every code that the example shows. */
-async function run(file: string): Promise<string> {
-  const secrets = { LATCHKEY_APP_SECRET: service.application.secret, LATCHKEY_RESOURCE_SECRET: resource.secret }
+/** What the page of an application posts after the user allowed the dialog; returns the server's answer. */
+async function postDialogCode(port: string): Promise<string> {
+  const { code, pkce } = await allow(service, { application: website })
+  const body = JSON.stringify({ code, verifier: pkce.verifier, redirectUri: CALLBACK })
+  return (await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body })).text()
+}
+
+/** Grants every code that the example shows, and sends one to the server that it starts. */
+async function run(file: string, of: string): Promise<string> {
+  const secrets = { LATCHKEY_APP_SECRET: applicationOf(of).secret, LATCHKEY_RESOURCE_SECRET: resource.secret }
   const program: ChildProcess = spawn(process.execPath, [file], {
     env: { PATH: process.env.PATH, HOME: folder, ...secrets },
   })
   onTestFinished(() => void program.kill())
   let [text, granted] = ['', false]
+  let answer: Promise<string> = Promise.resolve('')
   const listen = (chunk: Buffer) => {
     text += chunk
     const [, code] = /^Enter ((?:\d+ ?){3,5}) at/m.exec(text) ?? []
-    if (code === undefined || granted) return
+    const [, port] = /to port (\d+)/.exec(text) ?? []
+    if ((code === undefined && port === undefined) || granted) return
     granted = true
-    void service.grant(code.replaceAll(' ', ''))
+    if (code !== undefined) void service.grant(code.replaceAll(' ', ''))
+    if (port !== undefined) answer = postDialogCode(port)
   }
   program.stdout?.on('data', listen)
   program.stderr?.on('data', listen)
   const status = await new Promise((resolve) => program.on('close', resolve))
   expect(status, text).toBe(0)
-  return text
+  return text + (await answer)
 }
 
-test.each(examples)('the example of $of runs', async ({ of, code }) => {
+test.each(examples)('the example of $of runs', async (example) => {
+  const { of } = example
   const file = join(folder, `run-${of}.ts`)
-  writeFileSync(file, await useOwn(code))
-  expect(await run(file)).toMatch(PRINTS[of] ?? /^never$/)
+  writeFileSync(file, await useOwn(example))
+  expect(await run(file, of)).toMatch(PRINTS[of] ?? /^never$/)
 })
