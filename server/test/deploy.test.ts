@@ -79,7 +79,7 @@ describe('the container', () => {
   })
 
   test('has no shell between a signal and the process, and none for its health check', () => {
-    expect(commandOf(last, 'ENTRYPOINT')).toEqual(['node', 'server/dist/latchkey.js'])
+    expect(commandOf(last, 'ENTRYPOINT')).toEqual(['node', '--disable-sigusr1', 'server/dist/latchkey.js'])
     expect(commandOf(last, 'CMD')).toEqual(['serve'])
     expect(commandOf(last, 'HEALTHCHECK')[0]).toBe('node')
   })

@@ -139,7 +139,7 @@ it('a scope, an account and an application are created by the same program', asy
   application = { id, secret }
 })
 
-it('the service starts, passes its health check, serves both hosts, and drains on SIGTERM', async () => {
+it('the service starts, passes its health check, serves both hosts, opens no debugger on SIGUSR1, and drains on SIGTERM', async () => {
   const child = start([...commandOf(stage, 'ENTRYPOINT'), ...commandOf(stage, 'CMD')])
   onTestFinished(() => void child.kill('SIGKILL'))
   const log = Promise.all([child.stdout, child.stderr].map((stream) => (stream ? text(stream) : '')))
@@ -163,6 +163,8 @@ it('the service starts, passes its health check, serves both hosts, and drains o
   const style = await post(address, sheet, { method: 'GET', headers: { host: `acme.localhost:${port}` } })
   expect([page.status, style.status]).toEqual([200, 200])
 
+  child.kill('SIGUSR1')
+  await sleep(300)
   const asked = performance.now()
   child.kill('SIGTERM')
   await sleep(300)
@@ -173,5 +175,6 @@ it('the service starts, passes its health check, serves both hosts, and drains o
   expect(performance.now() - asked).toBeGreaterThan(DRAIN_SECONDS * 1000)
   const [said = '', complained = ''] = await log
   expect(said).toContain('"event":"stopped"')
+  expect(complained, 'a debugger that SIGUSR1 opened').not.toContain('Debugger listening')
   expect(said + complained).not.toMatch(/ERR_ACCESS_DENIED|EACCES|EROFS|"level":"error"/)
 })
