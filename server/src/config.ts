@@ -394,3 +394,6 @@ export function readConfig<Name extends OptionName>(
 }
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
+
+/** The client of PostgreSQL reads PGPASSWORD itself, if DATABASE_URL has no password. */
+export const hasPostgresPassword = (): boolean => Boolean(process.env.PGPASSWORD)

@@ -1,7 +1,7 @@
 /** `latchkey doctor`: checks the set-up that the environment describes and prints what to fix. Changes nothing. */
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
-import type { Config } from '../config.ts'
+import { type Config, hasPostgresPassword } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { examineClocks } from './doctor/clocks.ts'
@@ -45,7 +45,10 @@ async function examine(): Promise<readonly Finding[]> {
 
 /** For a public service only: in an evaluation set-up (deploy/compose.yaml) the engines are other containers of the same machine. */
 function examineConnections({ databaseUrl, redisUrl }: Partial<Config>): readonly Finding[] {
-  return [...(databaseUrl ? examinePostgresUrl(databaseUrl) : []), ...(redisUrl ? examineRedisUrl(redisUrl) : [])]
+  return [
+    ...(databaseUrl ? examinePostgresUrl(databaseUrl, hasPostgresPassword()) : []),
+    ...(redisUrl ? examineRedisUrl(redisUrl) : []),
+  ]
 }
 
 type Database = { readonly findings: readonly Finding[]; readonly ready: boolean }

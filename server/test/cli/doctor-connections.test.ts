@@ -31,7 +31,7 @@ it.each([
   ['postgres://latchkey@db.internal/latchkey', [CLEAR, OPEN]],
   ['postgres://latchkey@localhost/latchkey?host=db.internal', [CLEAR, OPEN]],
 ])('%s: %j', (url, problems) => {
-  expect(problemsOf(examinePostgresUrl(url))).toEqual(problems)
+  expect(problemsOf(examinePostgresUrl(url, false))).toEqual(problems)
 })
 
 it.each([
@@ -67,4 +67,11 @@ it('the command says so, with what to do, and without the password', async () =>
 it('not in an evaluation set-up, whose engines are containers of the same machine', async () => {
   const { found } = await setUp.doctor({ DATABASE_URL: 'postgres://latchkey:latchkey@postgres.invalid/latchkey' })
   expect(found('postgresql')).toMatchObject([{ severity: 'broken' }])
+})
+
+it('a password in PGPASSWORD is one: the command does not ask for another', async () => {
+  const given = { DATABASE_URL: 'postgres://latchkey@db.invalid/latchkey', PUBLIC_URL: 'https://service.invalid' }
+  const open = (findings: readonly { readonly what: string }[]) => findings.filter(({ what }) => what.includes(OPEN))
+  expect(open((await setUp.doctor(given)).found('postgresql'))).toHaveLength(1)
+  expect(open((await setUp.doctor({ ...given, PGPASSWORD: 'hush' })).found('postgresql'))).toEqual([])
 })

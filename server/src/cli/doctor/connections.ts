@@ -4,7 +4,8 @@ import { type Finding, warning } from './finding.ts'
 
 const WHERE = 'docs/operations.md, "PostgreSQL and Redis on another machine"'
 
-export function examinePostgresUrl(databaseUrl: string): readonly Finding[] {
+/** `passwordElsewhere`: the environment has one besides the URL. */
+export function examinePostgresUrl(databaseUrl: string, passwordElsewhere: boolean): readonly Finding[] {
   const url = new URL(databaseUrl)
   const given = url.searchParams
   const host = given.get('host') ?? decodeURIComponent(url.hostname)
@@ -14,7 +15,7 @@ export function examinePostgresUrl(databaseUrl: string): readonly Finding[] {
     const what = `DATABASE_URL names ${host} without sslmode=verify-full: what the service knows crosses the network in the clear.`
     findings.push(warning('postgresql', what, `Let PostgreSQL speak TLS, and add ?sslmode=verify-full (${WHERE}).`))
   }
-  if (url.password === '' && !given.has('sslcert')) {
+  if (url.password === '' && !passwordElsewhere && !given.has('sslcert')) {
     const what = `DATABASE_URL has no password, and PostgreSQL is at ${host}: whoever reaches it may be let in.`
     findings.push(warning('postgresql', what, 'Give the role a password, and require scram-sha-256 in pg_hba.conf.'))
   }
