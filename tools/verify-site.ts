@@ -36,6 +36,8 @@ const AXE_PAGES = [
   'guides/television/',
   'interface/credentials/',
   'api/requesttokencode/',
+  'sdk/main/',
+  'sdk/browser/',
   'decisions/',
   'install/',
 ]
