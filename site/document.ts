@@ -57,5 +57,5 @@ function convertCode(block: string): string {
   const [, diagram] = /^```mermaid\n([\s\S]*)\n```$/.exec(block) ?? []
   if (diagram === undefined) return block
   const escaped = diagram.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
-  return `<pre class="diagram" tabindex="0" role="group" aria-label="Diagram">${escaped}</pre>`
+  return `<pre class="diagram" data-pagefind-ignore tabindex="0" role="group" aria-label="Diagram">${escaped}</pre>`
 }
