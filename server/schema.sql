@@ -682,6 +682,7 @@ CREATE TABLE public.sessions (
     key_id smallint NOT NULL,
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
+    amr text[] DEFAULT '{}'::text[] NOT NULL,
     last_used_at timestamp with time zone NOT NULL,
     second_factor boolean DEFAULT false NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -746,7 +747,11 @@ CREATE TABLE public.user_roles (
 CREATE TABLE public.users (
     id text NOT NULL,
     account_id text NOT NULL,
+    origin text DEFAULT 'own'::text NOT NULL,
+    external_id text,
     email text NOT NULL,
+    name text,
+    permissions text[] DEFAULT '{}'::text[] NOT NULL,
     password_digest text,
     language text,
     language_chosen boolean DEFAULT false NOT NULL,
@@ -757,8 +762,13 @@ CREATE TABLE public.users (
     enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
+    CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
+    CONSTRAINT users_host_has_external_id CHECK (((origin = 'host'::text) = (external_id IS NOT NULL))),
+    CONSTRAINT users_host_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
-    CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text))
+    CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
+    CONSTRAINT users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
+    CONSTRAINT users_origin_check CHECK ((origin = ANY (ARRAY['own'::text, 'host'::text])))
 );
 
 CREATE TABLE public.webhook_deliveries (
@@ -952,6 +962,9 @@ ALTER TABLE ONLY public.user_roles
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_account_id_email_key UNIQUE (account_id, email);
+
+ALTER TABLE ONLY public.users
+    ADD CONSTRAINT users_account_id_origin_external_id_key UNIQUE (account_id, origin, external_id);
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);

@@ -186,7 +186,7 @@ async function makeLinks(): Promise<readonly string[]> {
     const without = new Set(rows.map(({ email }) => email))
     const given = PEOPLE.filter(({ email }) => without.has(email)).map((each) => ({ ...each, reset: false }))
     const made = given.map((each) =>
-      createSetupLink(db, { keys: keyset, publicUrl: address, operatorAccount: null }, each),
+      createSetupLink(db, { keys: keyset, publicUrl: address, operatorAccount: null, signInUrl: null }, each),
     )
     return (await Promise.all(made)).map((link, index) => `  ${given[index]?.email}\n  ${done(link).address}`)
   } finally {

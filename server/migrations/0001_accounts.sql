@@ -61,8 +61,16 @@ create table role_scopes (
 create table users (
   id              text constraint users_pkey primary key constraint users_id_check check (id ~ '^usr_[0-9a-z]{12}$'),
   account_id      text not null constraint users_account_id_fkey references accounts,
+  -- Where the user signs in: here, or at the host service.
+  origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host')),
+  -- Id at the host service.
+  external_id     text constraint users_external_id_check check (length(external_id) between 1 and 200),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
+  -- As the host service says; null for own users.
+  name            text constraint users_name_check check (length(name) between 1 and 200),
+  -- Scopes that the host service gives the user besides the roles.
+  permissions     text[] not null default '{}',
   password_digest text,
   -- Language of mails: chosen by the user, otherwise that of the last page they read.
   language        text constraint users_language_check check (language ~ '^[a-z]{2}$'),
@@ -77,7 +85,10 @@ create table users (
   promoted_by     text[] not null default '{}',
   enabled_by      text[] not null default '{}',
   reset_by        text[] not null default '{}',
-  constraint users_account_id_email_key unique (account_id, email)
+  constraint users_account_id_email_key unique (account_id, email),
+  constraint users_account_id_origin_external_id_key unique (account_id, origin, external_id),
+  constraint users_host_has_external_id check ((origin = 'host') = (external_id is not null)),
+  constraint users_host_has_no_password check (origin = 'own' or password_digest is null)
 );
 
 -- Operators search by e-mail address over all accounts; administrators list the users of theirs.
@@ -139,8 +150,10 @@ create table sessions (
   -- Signed the cookie.
   key_id           smallint not null,
   created_at       timestamptz not null,
-  -- When the user last authenticated.
+  -- When the user last authenticated; of a host user, as the host service says.
   authenticated_at timestamptz not null,
+  -- How a host user authenticated there (RFC 8176).
+  amr              text[] not null default '{}',
   -- Noted every few minutes; a session that was not used for a while has ended.
   last_used_at     timestamptz not null,
   -- The user proved a second factor in it: a passkey, an authenticator code or a recovery code.
@@ -196,7 +209,7 @@ create table recovery_codes (
   constraint recovery_codes_pkey primary key (user_id, digest)
 );
 
--- Used passkey challenges and used proofs of a first sign-in step, kept until they would have expired.
+-- Used passkey challenges, proofs of a first sign-in step and challenges of a hand-over, kept until they would have expired.
 create table spent_challenges (
   digest     bytea constraint spent_challenges_pkey primary key
              constraint spent_challenges_digest_check check (length(digest) = 32),

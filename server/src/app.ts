@@ -28,6 +28,7 @@ import { openRedis } from './gate/redis-link.ts'
 import { createSignInFailures } from './gate/sign-in-failures.ts'
 import { traceGate, traceLimiter } from './gate/traced-gate.ts'
 import { openGeoIp } from './geoip.ts'
+import { openHostService } from './host-service.ts'
 import { startMetricsServer } from './http/metrics-server.ts'
 import { aboutRequest, readRequestId } from './http/request-scope.ts'
 import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'
@@ -57,6 +58,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
   const languages = createLanguages(await readOverlays(config.messagesDir))
   const serviceLogo = await openServiceLogo(config.serviceLogo)
+  const hostService = await openHostService(config)
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections, readRequestId)
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
@@ -88,6 +90,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     attempts: createAttempts(db),
     refusals: createRefusals(db),
     geoip,
+    hostService,
     languages,
     serviceLogo,
     dns: createDns(config.dnsServers),

@@ -7,6 +7,7 @@ import {
   ConfigurationError,
   days,
   displayName,
+  handOverSettings,
   nameServers,
   networks,
   type Option,
@@ -222,6 +223,7 @@ export const options = {
     example: '900',
     parse: seconds(60, 86_400),
   }),
+  ...handOverSettings,
   smtpUrl: option<string | null>({
     env: 'SMTP_URL',
     secret: true,
@@ -394,6 +396,5 @@ export function readConfig<Name extends OptionName>(
 }
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
-
 /** The client of PostgreSQL reads PGPASSWORD itself, if DATABASE_URL has no password. */
 export const hasPostgresPassword = (): boolean => Boolean(process.env.PGPASSWORD)

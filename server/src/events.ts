@@ -19,6 +19,8 @@ export type Events = {
   engine(name: 'postgresql' | 'redis', answers: boolean, reason?: string): void
   /** PostgreSQL was restarted, failed over or restored: what this process remembered of it was read again. */
   reloaded(): void
+  /** A statement of the host service was not accepted. `reason`: never a value of it. */
+  statementRefused(account: string, reason: string): void
   /** By user code or by dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
@@ -72,6 +74,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
         { event: 'reloaded' },
         'postgresql was restarted, failed over or restored: all cached data was read again',
       ),
+    statementRefused: (account, reason) =>
+      log.warn({ event: 'statement_refused', account, reason }, 'statement of the host service refused'),
     granted: (grantId, applicationId, accountId) =>
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'access granted'),
     codeRejected: (applicationId, accountId) =>

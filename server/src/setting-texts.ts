@@ -138,6 +138,38 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
+/** Settings of sign-in at the host service, a part of the table in config.ts. */
+export const handOverSettings = {
+  signInUrl: option<string | null>({
+    env: 'SIGN_IN_URL',
+    fallback: '',
+    about:
+      'Page of your own service at which users sign in, instead of at Latchkey: see the guide “Your own users”. Needs `SIGN_IN_KEYS`. The account that `OPERATOR_ACCOUNT` names is not affected. If unset, Latchkey has users of its own.',
+    example: 'https://service.example/latchkey/sign-in',
+    parse: (text) => {
+      const page = optionalPage(text)
+      if (page !== null && new URL(page).hash !== '') throw new Error('has a fragment (#)')
+      return page
+    },
+  }),
+  signInKeys: option<string | null>({
+    env: 'SIGN_IN_KEYS',
+    fallback: '',
+    about:
+      'Public keys with which your service signs who signed in, as a JSON Web Key Set: its address, or the path of a file. EdDSA (Ed25519) or ES256 (P-256) keys only. A file is read at startup. An address is fetched again after ten minutes, and for an unknown key at most once a minute; while it does not answer, the keys fetched last stay valid.',
+    example: 'https://service.example/.well-known/jwks.json',
+    parse: (text) => text || null,
+  }),
+  signInCreates: option({
+    env: 'SIGN_IN_CREATES',
+    fallback: 'nothing',
+    about:
+      'What appears when your service hands over somebody whom Latchkey does not know: `nothing`, `users`, or `accounts` (and their users). With `nothing`, create them with `latchkey account create` and `latchkey user create --external-id`.',
+    example: 'users',
+    parse: oneOf('nothing', 'users', 'accounts'),
+  }),
+}
+
 /** Settings of metrics and traces, a part of the table in config.ts. */
 export const telemetrySettings = {
   metricsPort: option<number | null>({

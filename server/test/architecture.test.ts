@@ -10,7 +10,19 @@ const SRC = join(ROOT, 'server', 'src')
 /** From the lowest up. A module is a folder of server/src, or a file there. */
 const LAYERS = [
   ['core', 'secrets', 'events.ts', 'spans.ts', 'setting-texts.ts', 'version.ts'],
-  ['store', 'gate', 'pages', 'pictures', 'telemetry', 'mail.ts', 'outbound.ts', 'geoip.ts', 'dns.ts', 'config.ts'],
+  [
+    'store',
+    'gate',
+    'pages',
+    'pictures',
+    'telemetry',
+    'mail.ts',
+    'outbound.ts',
+    'geoip.ts',
+    'host-service.ts',
+    'dns.ts',
+    'config.ts',
+  ],
   ['flows'],
   ['http', 'cli', 'jobs'],
   ['app.ts'],

@@ -212,7 +212,18 @@ describe('SC-05: packages that we depend on', () => {
       ...['@opentelemetry/core', '@opentelemetry/exporter-metrics-otlp-http'],
       ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-metrics'],
       ...['@opentelemetry/sdk-trace', '@simplewebauthn/server', '@zxcvbn-ts/language-common', 'commander', 'd3-scale'],
-      ...['d3-shape', 'intl-messageformat', 'ioredis', 'maxmind', 'nodemailer', 'otpauth', 'pg', 'pino', 'preact'],
+      ...[
+        'd3-shape',
+        'intl-messageformat',
+        'ioredis',
+        'jose',
+        'maxmind',
+        'nodemailer',
+        'otpauth',
+        'pg',
+        'pino',
+        'preact',
+      ],
       ...['preact-render-to-string', 'rate-limiter-flexible', 'standardwebhooks', 'uqr'],
     ])
     expect(Object.keys(JSON.parse(read('sdk/package.json')).dependencies ?? {})).toEqual([])

@@ -23,7 +23,7 @@ export function defineAccount(account: Command): void {
           const { id } = unwrap(await createAccount(db, { slug, name }))
           return print(options, { id, slug, name }, `Created the account ${slug} (${id}).`)
         }
-        const config = readConfig(['keys', 'publicUrl', 'operatorAccount'])
+        const config = readConfig(['keys', 'publicUrl', 'operatorAccount', 'signInUrl'])
         const { id, userId, address: link } = unwrap(await setUpAccount(db, config, { slug, name, administrator }))
         const words = `Created the account ${slug} (${id}).\n\nOne-time link for ${administrator} to set a password, valid for 7 days:\n\n  ${link}\n`
         print(options, { id, slug, name, administrator: userId, link }, words)

@@ -17,13 +17,15 @@ export function defineUser(user: Command): void {
     .requiredOption('--email <address>', 'e-mail address that the user signs in with')
     .requiredOption('--role <name>', 'role of the account; may be repeated', collect)
     .option('--password-stdin', 'read the password from standard input')
+    .option('--external-id <id>', 'id of the user at your own service, if users sign in there (SIGN_IN_URL)')
     .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { account: string; email: string; role: string[]; passwordStdin?: boolean }) =>
+    .action((options: OutputOptions & CreateOptions) =>
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const { operatorAccount } = readConfig(['operatorAccount'])
-        const { account, email, role: roles } = options
+        const { operatorAccount, signInUrl } = readConfig(['operatorAccount', 'signInUrl'])
+        const { account, email, role: roles, externalId } = options
         const password = options.passwordStdin ? (await text(process.stdin)).replace(/\r?\n$/, '') : null
-        const { id } = unwrap(await createUser(db, { account, email, roles, password }, operatorAccount))
+        const user = { account, email, roles, password, externalId }
+        const { id } = unwrap(await createUser(db, user, operatorAccount, signInUrl))
         print(options, { id, account, email, roles }, `Created the user ${email} (${id}) in ${account}.`)
       }),
     )
@@ -36,7 +38,13 @@ export function defineUser(user: Command): void {
     .option('--reset', 'first remove the password, passkeys and second factor, and end all sessions')
     .option('--json', 'print one JSON object')
     .action((options: OutputOptions & { account: string; user: string; reset?: boolean }) => {
-      const { databaseUrl, ...config } = readConfig(['databaseUrl', 'keys', 'publicUrl', 'operatorAccount'])
+      const { databaseUrl, ...config } = readConfig([
+        'databaseUrl',
+        'keys',
+        'publicUrl',
+        'operatorAccount',
+        'signInUrl',
+      ])
       return withDatabase(databaseUrl, async (db) => {
         const { account, user: email, reset = false } = options
         const { address } = unwrap(await createSetupLink(db, config, { account, email, reset }))
@@ -64,6 +72,14 @@ export function defineUser(user: Command): void {
         print(options, { id, account, email, needsReset }, needsReset ? `${words}${hint}` : words)
       })
     })
+}
+
+type CreateOptions = {
+  account: string
+  email: string
+  role: string[]
+  passwordStdin?: boolean
+  externalId?: string
 }
 
 function collect(value: string, previous: string[] = []): string[] {

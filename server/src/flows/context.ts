@@ -11,6 +11,7 @@ import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
 import type { SignInFailures } from '../gate/sign-in-failures.ts'
 import type { GeoIp } from '../geoip.ts'
+import type { HostService } from '../host-service.ts'
 import type { Mailer } from '../mail.ts'
 import type { Outbound } from '../outbound.ts'
 import type { Languages } from '../pages/ui/words.ts'
@@ -53,6 +54,8 @@ export type Context = {
   readonly attempts: Attempts
   readonly refusals: Refusals
   readonly geoip: GeoIp
+  /** Null: SIGN_IN_URL is not set. */
+  readonly hostService: HostService | null
   /** Of pages and mails. */
   readonly languages: Languages
   /** Null: SERVICE_LOGO is not set. */

@@ -2,6 +2,7 @@
  * Routes: those for programs and for browsers on the base host, which routes.ts lists, and those of an account's pages,
  * which web/account-routes.ts lists. All have a method, a path and a handler; the other fields are what differs.
  */
+import type { SignInPart } from '../core/sign-in/origin.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import type { Operation } from './openapi/operation.ts'
@@ -65,6 +66,8 @@ type AccountRoute = RouteKey & {
    * the user has to sign in or confirm first, or changes the language after the form came back with a problem.
    */
   readonly from?: string
+  /** Exists only in accounts for whose users Latchkey does this itself; elsewhere it is a 404. */
+  readonly needs?: SignInPart
   /** Requires a recent sign-in: otherwise the user is redirected to /confirm. */
   readonly fresh?: true
   /**

@@ -23,6 +23,7 @@ const purposes = [
   'link',
   'form',
   'second-step',
+  'hand-over',
   'challenge',
   'browser',
   'authenticator',

@@ -1,8 +1,8 @@
 /**
- * Signed texts of the web interface: session cookie, mailed link, half-finished sign-in, known browser, code under
- * decision, signed form. Like credentials, they are computed and never stored (secrets/credentials.ts).
+ * Signed texts of the web interface: session cookie, mailed link, half-finished sign-in, sign-in at the host service, known
+ * browser, code under decision, signed form. Like credentials, they are computed and never stored (secrets/credentials.ts).
  */
-import { hash } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
@@ -16,6 +16,8 @@ const link: SignedText = { prefix: 'lkl_', purpose: 'link', bodyBytes: 16 }
 const browser: SignedText = { prefix: 'lkb_', purpose: 'browser', bodyBytes: 16 }
 /** user id 16 | time 6 | mark of the password 8, bound to the account's slug and to the browser. */
 const secondStep: SignedText = { prefix: '', purpose: 'second-step', bodyBytes: 30 }
+/** random 16 | time 6 | maximum age 4, bound to the account's slug and to the browser. */
+const challenge: SignedText = { prefix: '', purpose: 'hand-over', bodyBytes: 26 }
 /** device code id 16 | expiry 6, bound to the user who entered the code. */
 const decision: SignedText = { prefix: '', purpose: 'decision', bodyBytes: 22 }
 
@@ -76,6 +78,38 @@ export function verifySecondStep(
 /** Distinguishes the digests of two passwords, and reveals nothing else. */
 export function markPassword(digest: string): string {
   return hash('sha256', digest, 'hex').slice(0, 16)
+}
+
+/** Sent to the host service, which returns it in its statement. */
+export type Challenge = {
+  readonly at: number
+  /** How old the sign-in there may be; null: any age. */
+  readonly maxAgeSeconds: number | null
+}
+
+const ANY_AGE = 0xff_ff_ff_ff
+
+export function signChallenge(
+  keys: Keyset,
+  { at, maxAgeSeconds }: Challenge,
+  slug: string,
+  browserMark: string,
+): string {
+  const age = Buffer.alloc(4)
+  age.writeUInt32BE(maxAgeSeconds ?? ANY_AGE)
+  return sign(
+    challenge,
+    keys.signing,
+    Buffer.concat([uuidBytes(randomUUID()), moment(at), age]),
+    `${slug}\n${browserMark}`,
+  )
+}
+
+export function verifyChallenge(keys: Keyset, text: string, slug: string, browserMark: string): Challenge | null {
+  const body = verify(challenge, keys, text, `${slug}\n${browserMark}`)
+  if (!body) return null
+  const age = body.readUInt32BE(22)
+  return { at: body.readUIntBE(16, 6), maxAgeSeconds: age === ANY_AGE ? null : age }
 }
 
 export type DecisionReference = { readonly id: string; readonly expiresAt: number }

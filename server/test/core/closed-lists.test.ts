@@ -10,6 +10,7 @@ import type { MailContent } from '../../src/core/mail.ts'
 import { operatorChangeOutcomes, operatorChanges } from '../../src/core/operator/operator-change.ts'
 import { decisions, type ReviewReason, reasons } from '../../src/core/reviews/review.ts'
 import type { Verdict } from '../../src/core/reviews/suspension.ts'
+import type { Origin } from '../../src/core/sign-in/origin.ts'
 import type { Entry } from '../../src/store/sign-in/attempts.ts'
 import type { LinkKind } from '../../src/store/sign-in/links.ts'
 import type { disableEndpoint } from '../../src/store/webhooks/endpoints.ts'
@@ -83,6 +84,7 @@ const LISTS: Record<string, readonly string[]> = {
     removed: true,
     gone: true,
   }),
+  users_origin_check: members<Origin>({ own: true, host: true }),
 }
 
 test('each check constraint lists the members of its type, and every such constraint is compared', () => {

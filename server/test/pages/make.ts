@@ -34,6 +34,7 @@ import { signInPage } from '../../src/pages/sign-in/sign-in.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
 import { refusalPage } from '../../src/pages/ui/refusal.tsx'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { everyPageAtHost } from './make-at-host.ts'
 import { everyAuditPage } from './make-audit.ts'
 import { makeConsent, makeDialogConsent } from './make-consent.ts'
 import { everyDeveloperPage } from './make-developer.ts'
@@ -42,6 +43,7 @@ import { everyOperatorPage } from './make-operator.ts'
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
     words: wordsFor('en'),
+    signInAt: null,
     service: { name: 'Example Cloud', logo: null, links: [] },
     account: { name: 'Northwind', host: 'northwind.service.example', colour: '#0a7d55', logo: null },
     user: { email: 'maria@northwind.example', administrator: true },
@@ -288,6 +290,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       status: 'active',
       you: false,
       roles: [role],
+      host: null,
       factors: { password: true, passkeys: 1, authenticator: false },
       problem: 'last_administrator',
     }),
@@ -297,6 +300,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       status: 'invited',
       you: false,
       roles: [role],
+      host: null,
       factors: { password: false, passkeys: 0, authenticator: false },
       problem: 'too_many',
     }),
@@ -322,5 +326,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     ...everyDeveloperPage(frame, application),
     ...everyOperatorPage(frame, application),
     ...everyAuditPage(frame, application),
+    ...everyPageAtHost(frame, application),
   }
 }

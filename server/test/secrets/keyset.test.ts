@@ -25,6 +25,7 @@ const PURPOSES: readonly Purpose[] = [
   'link',
   'form',
   'second-step',
+  'hand-over',
   'challenge',
   'browser',
   'authenticator',

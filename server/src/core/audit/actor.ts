@@ -32,5 +32,8 @@ export const byApplication = (id: string): Actor => ({ kind: 'application', id, 
 /** A background job, or a rule that acts by itself. */
 export const byService = (name: string): Actor => ({ kind: 'service', id: name, via: 'job' })
 
+/** The host service, by a statement about a user who signs in. */
+export const byHostService: Actor = { kind: 'service', id: 'host service', via: 'web' }
+
 /** An unauthenticated request: no session, no application. */
 export const byAnybody = (via: 'web' | 'api'): Actor => ({ kind: 'anonymous', id: 'anonymous', via })

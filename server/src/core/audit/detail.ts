@@ -23,6 +23,7 @@ export const auditDetails = [
   'name',
   'network',
   'people',
+  'permissions',
   'pkceRequired',
   'reason',
   'redirectUris',

@@ -22,6 +22,7 @@ export const auditKinds = {
   'user.created': 'people',
   'user.invited': 'people',
   'user.roles_changed': 'people',
+  'user.updated': 'people',
   'user.disabled': 'people',
   'user.enabled': 'people',
   'user.reset': 'people',

@@ -4,6 +4,7 @@
  */
 import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
+import { appliesTo } from '../../core/sign-in/origin.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import {
   findMember,
@@ -64,7 +65,8 @@ export async function readPerson(
 }
 
 function withStatus(member: Member): Person {
-  return { ...member, status: member.disabled ? 'disabled' : hasSignInMethod(member) ? 'active' : 'invited' }
+  const invited = appliesTo(member.origin, 'invitation') && !hasSignInMethod(member)
+  return { ...member, status: member.disabled ? 'disabled' : invited ? 'invited' : 'active' }
 }
 
 const giverOf = (by: User): Giver => ({ actor: byUser(by.id), by, givers: [by.id] })
@@ -124,7 +126,7 @@ export function setPersonRoles(
 ): Promise<RolesResult> {
   return asAdministrator(context, by, async (tx, account, administrator): Promise<RolesResult> => {
     const member = await lockMember(tx, account.id, userId)
-    if (!member) return { outcome: 'not_found' }
+    if (!member || !appliesTo(member.origin, 'roles')) return { outcome: 'not_found' }
     const roles = await chooseRoles(tx, account.id, roleIds)
     if ('outcome' in roles) return roles
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
@@ -206,7 +208,7 @@ export function sendPersonLink(
 ): Promise<PersonLinkResult> {
   return asAdministrator(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
     const member = await lockMember(tx, account.id, userId)
-    if (!member) return { outcome: 'not_found' }
+    if (!member || !appliesTo(member.origin, 'recovery')) return { outcome: 'not_found' }
     if (member.disabled) return { outcome: 'disabled' }
     if (member.administrator && isOperatorsAccount(context, account)) {
       return proposeOperatorChange(tx, administrator, wishFor('reset', member, language))

@@ -9,6 +9,7 @@ import {
 } from '../../store/applications/applications.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
+import { accountHas } from '../sign-in/origin.ts'
 import { asAdministrator, type Forbidden } from './administrator.ts'
 
 export type ShownPolicy = {
@@ -28,13 +29,14 @@ export async function readPolicy(
   return { policy, applications: await listApplicationsAround(context.db, accountId, policy.onlyApplications ?? []) }
 }
 
-/** The operators' account always requires a second factor. */
+/** The operators' account always requires a second factor. Where none applies, what was chosen before stays. */
 function inForce(
-  { config }: Pick<Context, 'config'>,
-  { slug }: { slug: string },
+  context: Pick<Context, 'config'>,
+  account: { readonly slug: string; readonly policy: AccountPolicy },
   policy: AccountPolicy,
 ): AccountPolicy {
-  return slug === config.operatorAccount ? { ...policy, secondFactor: 'required' } : policy
+  if (!accountHas(context, account, 'second_factor')) return { ...policy, secondFactor: account.policy.secondFactor }
+  return account.slug === context.config.operatorAccount ? { ...policy, secondFactor: 'required' } : policy
 }
 
 export type PolicyResult =

@@ -1,9 +1,10 @@
 /** Registration on the command line: accounts, roles, users, scopes. */
 
 import { isAccountName, isName } from '../../core/applications/name.ts'
-import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
+import { allowedOrigin } from '../../core/sign-in/origin.ts'
 import { MAX_CHARACTERS, MIN_CHARACTERS } from '../../core/sign-in/password.ts'
 import { digestPassword } from '../../secrets/password.ts'
 import { createId } from '../../secrets/random.ts'
@@ -42,7 +43,11 @@ export function createAccount(db: Postgres, account: NewAccount): Promise<Regist
   return db.transaction((tx) => addAccount(tx, account))
 }
 
-export async function addAccount(tx: Transaction, account: NewAccount): Promise<Registered<{ id: string }>> {
+export async function addAccount(
+  tx: Transaction,
+  account: NewAccount,
+  actor: Actor = BY_COMMAND_LINE,
+): Promise<Registered<{ id: string }>> {
   const { slug, name } = account
   if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
     return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
@@ -53,7 +58,7 @@ export async function addAccount(tx: Transaction, account: NewAccount): Promise<
   if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
-  await recordEvent(tx, { kind: 'account.created', actor: BY_COMMAND_LINE, accountId: id })
+  await recordEvent(tx, { kind: 'account.created', actor, accountId: id })
   return done({ id })
 }
 
@@ -75,11 +80,20 @@ export function createRole(
   })
 }
 
+type NewUser = {
+  readonly account: string
+  readonly email: string
+  readonly roles: readonly string[]
+  /** Id at the host service; absent: the user signs in here. */
+  readonly externalId?: string | undefined
+}
+
 /** `operatorAccount`: its slug; its administrators are notified of a new operator. */
 export async function createUser(
   db: Postgres,
-  user: { account: string; email: string; roles: readonly string[]; password: string | null },
+  user: NewUser & { readonly password: string | null },
   operatorAccount: string | null = null,
+  signInUrl: string | null = null,
 ): Promise<Registered<{ id: string }>> {
   if (user.password !== null) {
     const given = { password: user.password, again: user.password }
@@ -89,18 +103,30 @@ export async function createUser(
     if (problem) return refused(`A password has ${MIN_CHARACTERS} to ${MAX_CHARACTERS} characters.`)
   }
   const passwordDigest = user.password === null ? null : await digestPassword(user.password)
-  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }, operatorAccount))
+  return db.transaction((tx) => addUser(tx, { ...user, passwordDigest }, operatorAccount, signInUrl))
 }
 
 export async function addUser(
   tx: Transaction,
-  user: { account: string; email: string; roles: readonly string[]; passwordDigest: string | null },
+  user: NewUser & { readonly passwordDigest: string | null },
   operatorAccount: string | null,
+  signInUrl: string | null,
 ): Promise<Registered<{ id: string }>> {
   const email = readEmail(user.email)
   if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
   const account = await findAccount(tx, user.account)
   if (!account) return refused(`There is no account "${user.account}".`)
+  const { externalId = null } = user
+  const operators = account.slug === operatorAccount || account.hasOperators
+  const origin = allowedOrigin({ operators }, signInUrl !== null)
+  if (origin === 'own' && externalId !== null)
+    return refused(`Users of "${user.account}" sign in at Latchkey itself: leave out --external-id.`)
+  if (origin === 'host' && externalId === null)
+    return refused(`Users of "${user.account}" sign in at ${signInUrl}: give their id there with --external-id.`)
+  if (externalId !== null && user.passwordDigest !== null)
+    return refused('A user with an external id has no password here.')
+  if (externalId !== null && (externalId === '' || externalId.length > 200))
+    return refused('An external id has 1 to 200 characters.')
   const known = await listRoles(tx, account.id)
   const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
   if (missing.length > 0) {
@@ -111,8 +137,11 @@ export async function addUser(
   const roleIds = chosen.map((role) => role.id)
   const id = createId('usr')
   const { passwordDigest } = user
-  const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds })
-  if (!inserted) return refused(`The account "${user.account}" has a user ${email} already.`)
+  const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds, externalId })
+  if (!inserted) {
+    const named = externalId === null ? email : `${email}, or one with the external id ${externalId},`
+    return refused(`The account "${user.account}" has a user ${named} already.`)
+  }
   await recordEvent(tx, { kind: 'user.created', actor: BY_COMMAND_LINE, accountId: account.id, userId: id })
   const administrator = chosen.some((role) => role.holdsEveryScope)
   await noteOperatorChange(tx, { account, operatorAccount, change: 'create', user: { id, email, administrator } })

@@ -1,6 +1,7 @@
 /** Set-up links: an operator creates a one-time link, never a password, for a user who cannot sign in yet. */
 import type { Config } from '../../config.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { allowedOrigin, appliesTo } from '../../core/sign-in/origin.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -9,10 +10,11 @@ import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { linkAddress } from '../sign-in/links.ts'
 import { createLink } from '../sign-in/mailed-link.ts'
+import { accountHas } from '../sign-in/origin.ts'
 import { resetUser } from '../sign-in/reset-user.ts'
 import { ADMINISTRATOR, addAccount, addUser, done, type NewAccount, type Registered, refused } from './register.ts'
 
-type Addressing = Pick<Config, 'keys' | 'publicUrl' | 'operatorAccount'>
+type Addressing = Pick<Config, 'keys' | 'publicUrl' | 'operatorAccount' | 'signInUrl'>
 
 type WantedLink = { readonly account: string; readonly email: string; readonly reset: boolean }
 
@@ -36,6 +38,10 @@ async function addSetupLink(
   const user = known && (await lockUserForChange(tx, known.id))
   if (!user) return refused(`The account "${given.account}" has no user ${given.email}.`)
   if (user.disabled) return refused(`${user.email} is disabled.`)
+  const operators = account.slug === config.operatorAccount || account.hasOperators
+  const origin = allowedOrigin({ operators }, config.signInUrl !== null)
+  if (!appliesTo(user.origin, 'password') || !appliesTo(origin, 'password'))
+    return refused(`${user.email} has no password here: users of "${given.account}" sign in at ${config.signInUrl}.`)
   const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   if (given.reset) {
     await saveAccessGivers(tx, user.id, 'reset', [])
@@ -57,11 +63,13 @@ export async function setUpAccount(
   given: NewAccount & { readonly administrator: string },
 ): Promise<Registered<SetUpAccount>> {
   const { slug, name, administrator: email } = given
+  if (!accountHas({ config }, given, 'invitation'))
+    return refused(`Administrators sign in at ${config.signInUrl}, which says who they are: leave out --administrator.`)
   const first = { account: slug, email, roles: [ADMINISTRATOR], passwordDigest: null }
   try {
     return await db.transaction(async (tx) => {
       const account = need(await addAccount(tx, { slug, name }))
-      const user = need(await addUser(tx, first, config.operatorAccount))
+      const user = need(await addUser(tx, first, config.operatorAccount, null))
       // The new operator has been recorded with the user.
       const unnoted = { ...config, operatorAccount: null }
       const { address } = need(await addSetupLink(tx, unnoted, { account: slug, email, reset: false }))

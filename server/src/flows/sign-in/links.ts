@@ -6,6 +6,7 @@ import type { Config } from '../../config.ts'
 import { byAnybody, byMailLink } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
 import { networkOf } from '../../core/network.ts'
+import { appliesTo } from '../../core/sign-in/origin.ts'
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { signLink, verifyLink } from '../../secrets/web-texts.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
@@ -61,7 +62,7 @@ export async function requestRecovery(
   language: string,
 ): Promise<void> {
   const user = await findSignInUser(context.db, account.id, email.trim().toLowerCase())
-  if (!user || user.disabled) return
+  if (!user || user.disabled || !appliesTo(user.origin, 'recovery')) return
   await context.db.transaction(async (tx) => {
     if ((await lockRecentMails(tx, user.id, ['recovery'])) >= 3) return
     await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })

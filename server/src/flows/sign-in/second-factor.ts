@@ -1,4 +1,6 @@
 /** What the second factor of a user is needed for, and whether a session was made with one. */
+
+import { appliesTo } from '../../core/sign-in/origin.ts'
 import { needsSecondFactor, type SecondFactorDuty, secondFactorDuty } from '../../core/sign-in/second-factor.ts'
 import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -7,9 +9,10 @@ import type { Context } from '../context.ts'
 export function readSecondFactorDuty(
   { config }: Pick<Context, 'config'>,
   { slug }: Pick<HostAccount, 'slug'>,
-  { secondFactor, session }: SessionUser,
+  { origin, secondFactor, session }: SessionUser,
   now: number,
 ): SecondFactorDuty {
+  if (!appliesTo(origin, 'second_factor')) return { outcome: 'none' }
   return secondFactorDuty(secondFactor, session, slug === config.operatorAccount, now)
 }
 

@@ -5,7 +5,7 @@ import { networkOf } from '../../core/network.ts'
 import { isOutdatedSession, signSession, verifySession } from '../../secrets/web-texts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
-import { lockProof, suggestLanguage } from '../../store/sign-in/methods.ts'
+import { lockProof, type Proof, suggestLanguage } from '../../store/sign-in/methods.ts'
 import {
   type AccountSession,
   deleteOwnSession,
@@ -14,6 +14,7 @@ import {
   endOldestSessions,
   findAccountSession,
   type HostAccount,
+  type HostAuthentication,
   insertSession,
   noteSessionUse,
   listSessions as readSessions,
@@ -23,6 +24,7 @@ import {
 } from '../../store/sign-in/sessions.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
+import { originOf } from './origin.ts'
 
 /** A session's use is noted this often, so that not every request writes a row. */
 const NOTE_USE_MS = 5 * 60 * 1000
@@ -48,8 +50,8 @@ export type Browser = {
 }
 
 /**
- * The account, without a session if the cookie is absent, forged, of another account, ended, or of a disabled user. The
- * cases are indistinguishable.
+ * The account, without a session if the cookie is absent, forged, of another account, ended, or of a user who is
+ * disabled or of an origin that the account does not allow. The cases are indistinguishable.
  */
 export async function readSession(context: Context, slug: string, cookie: string | null): Promise<ReadSession | null> {
   const { keys } = context.config
@@ -57,6 +59,7 @@ export async function readSession(context: Context, slug: string, cookie: string
   const presented = sessionId === null ? null : { id: sessionId, idleMs: idleMsAt(context, slug) }
   const found = await findAccountSession(context.db, slug, presented)
   if (!found?.sessionUser || cookie === null) return found
+  if (found.sessionUser.origin !== originOf(context, found.account)) return { ...found, sessionUser: null }
   const { id, lastUsedAt } = found.sessionUser.session
   if (found.now - lastUsedAt >= NOTE_USE_MS) await noteSessionUse(context.db, id, NOTE_USE_MS)
   if (!isOutdatedSession(keys, cookie)) return found
@@ -69,15 +72,14 @@ export type ReadSession = AccountSession & {
   readonly newCookie?: string
 }
 
-/** Factor that authenticated the user. Checked again when the session starts, in case it was removed meanwhile. */
-export type Proof = { readonly passwordDigest: string } | { readonly passkeyId: string }
-
 /** How the user authenticated. */
 export type Authenticated = {
   /** For the audit log. */
   readonly how: string
   readonly secondFactor: boolean
+  /** Checked again when the session starts, in case it was removed meanwhile. */
   readonly proof: Proof
+  readonly atHost?: HostAuthentication
 }
 
 export type SignedIn = { readonly outcome: 'signed_in'; readonly cookie: string; readonly userId: string }
@@ -91,7 +93,7 @@ export async function startSession(
   tx: Transaction,
   user: { readonly id: string; readonly accountId: string; readonly slug: string },
   browser: Browser,
-  { how, secondFactor, proof }: Authenticated,
+  { how, secondFactor, proof, atHost }: Authenticated,
 ): Promise<SignedIn | null> {
   if (!(await lockProof(tx, user.id, proof))) return null
   const id = randomUUID()
@@ -110,6 +112,7 @@ export async function startSession(
     secondFactor,
     address,
     agent,
+    atHost: atHost ?? null,
   })
   await recordEvent(tx, { kind: 'session.started', ...about, detail: { how, ...auditedBrowser(browser) } })
   return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }

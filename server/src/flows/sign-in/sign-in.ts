@@ -12,12 +12,18 @@ import {
   verifyBrowser,
   verifySecondStep,
 } from '../../secrets/web-texts.ts'
-import { findSignInUser, readSignInUser, type SignInUser, spendChallenge } from '../../store/sign-in/methods.ts'
+import {
+  findSignInUser,
+  type Proof,
+  readSignInUser,
+  type SignInUser,
+  spendChallenge,
+} from '../../store/sign-in/methods.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, sourceOf, spendCode, withAttempt } from './prove.ts'
 import { hasSecondFactor } from './recovery-codes.ts'
-import { type Authenticated, type Browser, type Proof, type SignedIn, startSession } from './sessions.ts'
+import { type Authenticated, type Browser, type SignedIn, startSession } from './sessions.ts'
 import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
 
 /** Enough time to fetch a phone. */

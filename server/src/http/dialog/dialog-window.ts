@@ -12,6 +12,7 @@ const ON_THE_WAY: readonly string[] = [
   '/sign-in',
   '/sign-in/passkey',
   '/sign-in/code',
+  '/sign-in/return',
   '/sign-in/recovery-code',
   '/confirm',
   '/confirm/passkey',

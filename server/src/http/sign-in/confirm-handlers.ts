@@ -2,17 +2,21 @@
 
 import type { Context } from '../../flows/context.ts'
 import { type ConfirmResult, confirmWithPasskey, confirmWithPassword } from '../../flows/sign-in/confirm.ts'
+import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { readSignInMethods } from '../../flows/sign-in/methods.ts'
 import { passkeyRequest } from '../../flows/sign-in/prove.ts'
 import { type ConfirmModel, confirmPage } from '../../pages/sign-in/confirm.tsx'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { SESSION, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
+import { confirmAtHost } from './hand-over-handlers.ts'
 import { minutesOf, refusedWith } from './handlers.ts'
 
-export const showConfirm: PageHandler<UserRequest> = async (context, request) => ({
-  page: await ask(context, request, null, 0),
-})
+export const showConfirm: PageHandler<UserRequest> = async (context, request) => {
+  const host = hostOf(context, request.account)
+  if (host) return confirmAtHost(context, request, host, nextPath(request.fields.get('next')))
+  return { page: await ask(context, request, null, 0) }
+}
 
 export const confirmByPassword: PageHandler<UserRequest> = async (context, request) => {
   const { account, sessionUser, fields, now, browser } = request

@@ -1,5 +1,6 @@
 /** Handlers for signing in and out. docs/interface.md, "Signing in". */
 import type { Context } from '../../flows/context.ts'
+import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
 import { readSession, signOut } from '../../flows/sign-in/sessions.ts'
 import {
@@ -17,18 +18,19 @@ import { type SignInModel, signInPage } from '../../pages/sign-in/sign-in.tsx'
 import { otherAccountAddress } from '../device/activate-routes.ts'
 import { enterTypedCode } from '../device/code-handlers.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
-import { BROWSER, clearCookie, DIALOG, DIALOG_SECONDS, PASSKEY, SESSION, STEP, setCookie } from '../web/cookies.ts'
+import { clearCookie, DIALOG, DIALOG_SECONDS, PASSKEY, SESSION, STEP, setCookie } from '../web/cookies.ts'
 import { userFrame } from '../web/frame.ts'
 import { nextPath } from '../web/next-path.ts'
-
-/** A browser that signed in once is known for a year: failed attempts from elsewhere cannot lock its user out of it. */
-const BROWSER_SECONDS = 365 * 24 * 60 * 60
+import { goToHost } from './hand-over-handlers.ts'
+import { BROWSER_SECONDS, sessionCookies } from './session-cookies.ts'
 
 const NOTICES: readonly SignInModel['notice'][] = ['signed_out', 'switched']
 
 export const showSignIn: PageHandler<PageRequest> = async (context, request) => {
   const next = nextPath(request.fields.get('next'))
   if (request.sessionUser) return { seeOther: next }
+  const host = hostOf(context, request.account)
+  if (host) return goToHost(context, request, host, next)
   const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
   if (next === CODE_ENTRY && request.browser.hasPasskey && notice === null && !request.fields.has('another')) {
     return { page: codeWithPasskey(context, request, null) }
@@ -148,11 +150,7 @@ export async function signedIn(
   if (request.sessionUser) await signOut(context, request.account.id, request.sessionUser)
   return {
     seeOther: next,
-    cookies: [
-      setCookie(SESSION, result.cookie, context.config.sessionLifetimeMs / 1000),
-      setCookie(BROWSER, result.browser, BROWSER_SECONDS),
-      ...(request.browser.step === null ? [] : [clearCookie(STEP)]),
-    ],
+    cookies: [...sessionCookies(context, result), ...(request.browser.step === null ? [] : [clearCookie(STEP)])],
   }
 }
 

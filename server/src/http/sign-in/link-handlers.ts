@@ -7,6 +7,7 @@ import {
   setPasswordByLink,
   signInByLink,
 } from '../../flows/sign-in/links.ts'
+import { accountHas } from '../../flows/sign-in/origin.ts'
 import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'
 import { choosePasswordPage } from '../../pages/sign-in/choose-password.tsx'
 import { confirmBrowserPage } from '../../pages/sign-in/confirm-browser.tsx'
@@ -40,6 +41,7 @@ export const showLink: PageHandler<PageRequest> = async (context, { account, fie
       page: removeByLinkPage(frame, { link: text, application: link.application ?? '', email, removed: false }),
     }
   }
+  if (!accountHas(context, account, 'password')) return { page: linkGonePage(frame), status: 404 }
   if (kind === 'sign_in') return { page: confirmBrowserPage(frame, { email, link: text }) }
   return { page: choosePasswordPage(frame, { kind, email, link: text, problem: null }) }
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { serviceOf } from '../../flows/service-branding.ts'
+import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
@@ -38,12 +39,18 @@ export function frameFor(
       colour: account.colour,
       logo: account.logoVersion && `/logo?version=${account.logoVersion}`,
     },
+    signInAt: signInAt(context, slug),
     path: here,
     nonce,
     mail: context.mailer !== null,
     dialog,
     ...(session && sessionUser ? userFrame(context, session, sessionUser) : { user: null, sign: () => '' }),
   }
+}
+
+function signInAt(context: Context, slug: string): string | null {
+  const host = hostOf(context, { slug })
+  return host && new URL(host.signInUrl).host
 }
 
 /** The part of a frame that depends on the session: also for a page that answers the form which started it. */

@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
+import { accountHas } from '../../flows/sign-in/origin.ts'
 import { noteRefusedPage } from '../../flows/sign-in/refused-pages.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
@@ -24,6 +25,7 @@ import { singleHeader } from '../header.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
+import { answerFirstUse } from '../sign-in/hand-over-handlers.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, PASSKEY, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
@@ -78,7 +80,10 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       const barred = 'route' in received && isElsewhere(received.route, browser.address)
       const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
-      if (!session) return respondPage(response, around, { refusal: 'no_account' })
+      if (!session) {
+        const answered = 'route' in arrived ? await answerFirstUse(context, asked, arrived, frame, browser) : arrived
+        return respondPage(response, around, answered ?? { refusal: 'no_account' })
+      }
       if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
       frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
       const answered = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
@@ -171,9 +176,14 @@ async function answer(
   frame: Frame,
   browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
+  if (route.needs && !accountHas(context, account, route.needs)) return { refusal: 'not_found' }
   const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
-  if (!sessionUser) return { seeOther: `/sign-in?next=${encodeURIComponent(here)}` }
+  if (!sessionUser) {
+    // A form must not lead to the host service by itself: the page that says so has a link.
+    const ended = route.method === 'POST' && frame.signInAt !== null ? 'notice=ended&' : ''
+    return { seeOther: `/sign-in?${ended}next=${encodeURIComponent(here)}` }
+  }
   const { outcome: duty } = readSecondFactorDuty(context, account, sessionUser, now)
   const { beforeSecondFactor: open } = route
   if (duty === 'enrol' && !open) return { seeOther: `/second-factor?next=${encodeURIComponent(here)}` }

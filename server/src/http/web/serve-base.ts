@@ -92,6 +92,7 @@ function frameAt(
     words: languages.wordsFor(languages.choose(chosen, headers['accept-language'] ?? null)),
     service,
     account: null,
+    signInAt: null,
     user: null,
     path: here,
     nonce,

@@ -43,12 +43,18 @@ export function peoplePage(frame: Frame, { wish, people, notice, who }: PeopleMo
       )}
       <header class="stack tight">
         <h1>{words.t('people.title')}</h1>
-        <p class="soft">{words.t('people.text', { name })}</p>
-        <p class="actions">
-          <a class="button" href="/account/people/invite">
-            {words.t('people.invite')}
-          </a>
-        </p>
+        {frame.signInAt === null ? (
+          <>
+            <p class="soft">{words.t('people.text', { name })}</p>
+            <p class="actions">
+              <a class="button" href="/account/people/invite">
+                {words.t('people.invite')}
+              </a>
+            </p>
+          </>
+        ) : (
+          <p class="soft">{words.t('people.text_host', { name, host: frame.signInAt })}</p>
+        )}
         <TableSearch
           words={words}
           place={place}
@@ -82,7 +88,9 @@ export function peoplePage(frame: Frame, { wish, people, notice, who }: PeopleMo
           ]}
           none={words.t('operator.none_found')}
         />
-        {people.lines.length === 1 && wish.search === '' && <p class="soft">{words.t('people.only_you')}</p>}
+        {people.lines.length === 1 && wish.search === '' && frame.signInAt === null && (
+          <p class="soft">{words.t('people.only_you')}</p>
+        )}
       </div>
     </>,
     { wide: true },

@@ -15,6 +15,8 @@ export type PersonModel = {
   readonly status: PersonStatus
   readonly you: boolean
   readonly roles: readonly RoleOption[]
+  /** What the host service says besides; null: the account's users sign in here. */
+  readonly host: { readonly name: string | null; readonly permissions: readonly string[] } | null
   readonly factors: { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
   readonly problem: null | 'last_administrator' | 'role' | 'too_many' | 'already_proposed' | 'only_operator'
 }
@@ -41,36 +43,73 @@ export function personPage(frame: Frame, model: PersonModel): string {
         <p class="soft">{words.t(model.you ? 'person.you' : `person.is_${status}`)}</p>
         {frame.user?.operator && <p>{words.t('person.two_operators')}</p>}
       </header>
-      <section class="card stack" aria-labelledby="roles">
-        <Form frame={frame} action="/account/person" bound={{ user: model.id }} class="stack">
-          <RoleChoice
-            words={words}
-            legend={<h2 id="roles">{words.t(model.you ? 'person.roles_you' : 'person.roles')}</h2>}
-            roles={roles}
-            problem={wrongRoles}
-          />
-          {model.you && <p class="hint">{words.t('person.your_roles')}</p>}
-          <p class="actions">
-            <button type="submit" class="button">
-              {words.t('person.save')}
-            </button>
-            <a href="/account/people">{words.t('person.back')}</a>
-          </p>
-        </Form>
-      </section>
+      {model.host === null ? (
+        <Roles frame={frame} model={model} wrong={wrongRoles} />
+      ) : (
+        <FromHost frame={frame} model={model} />
+      )}
       {model.you ? (
-        <section class="card stack tight" aria-labelledby="factors">
-          <h2 id="factors">{words.t('person.factors_you')}</h2>
-          <p>{words.rich('person.your_factors', { a: (chunks) => <a href="/security">{chunks}</a> })}</p>
-        </section>
+        model.host === null && <YourFactors frame={frame} />
       ) : (
         <>
-          {status !== 'disabled' && <SignIn frame={frame} model={model} />}
+          {status !== 'disabled' && model.host === null && <SignIn frame={frame} model={model} />}
           {status === 'disabled' ? <Enable frame={frame} model={model} /> : <Disable frame={frame} model={model} />}
         </>
       )}
     </>,
     { wide: true, problem: problem !== null },
+  )
+}
+
+function Roles({ frame, model, wrong }: PartProps & { readonly wrong: string | null }) {
+  const { words } = frame
+  return (
+    <section class="card stack" aria-labelledby="roles">
+      <Form frame={frame} action="/account/person" bound={{ user: model.id }} class="stack">
+        <RoleChoice
+          words={words}
+          legend={<h2 id="roles">{words.t(model.you ? 'person.roles_you' : 'person.roles')}</h2>}
+          roles={model.roles}
+          problem={wrong}
+        />
+        {model.you && <p class="hint">{words.t('person.your_roles')}</p>}
+        <p class="actions">
+          <button type="submit" class="button">
+            {words.t('person.save')}
+          </button>
+          <a href="/account/people">{words.t('person.back')}</a>
+        </p>
+      </Form>
+    </section>
+  )
+}
+
+/** Roles and permissions of a user who signs in at the host service, which decides about them. */
+function FromHost({ frame, model }: PartProps) {
+  const { words, signInAt } = frame
+  const roles = model.roles.filter(({ checked }) => checked).map(({ name }) => name)
+  const permissions = model.host?.permissions ?? []
+  return (
+    <section class="card stack" aria-labelledby="roles">
+      <h2 id="roles">{words.t('person.roles')}</h2>
+      <p>{words.t('person.host', { host: signInAt ?? '' })}</p>
+      <Facts>
+        <Fact name={words.t('person.name')}>{model.host?.name && <bdi>{model.host.name}</bdi>}</Fact>
+        <Fact name={words.t('person.roles')}>
+          {roles.length > 0 ? <bdi>{words.list(roles)}</bdi> : permissions.length === 0 && words.t('people.no_role')}
+        </Fact>
+        <Fact name={words.t('person.permissions')}>{permissions.length > 0 && words.list(permissions)}</Fact>
+      </Facts>
+    </section>
+  )
+}
+
+function YourFactors({ frame: { words } }: { readonly frame: Frame }) {
+  return (
+    <section class="card stack tight" aria-labelledby="factors">
+      <h2 id="factors">{words.t('person.factors_you')}</h2>
+      <p>{words.rich('person.your_factors', { a: (chunks) => <a href="/security">{chunks}</a> })}</p>
+    </section>
   )
 }
 

@@ -76,11 +76,13 @@ export function policyPage(frame: Frame, model: PolicyModel): string {
 
 type SecondFactorProps = { readonly frame: Frame; readonly policy: PolicyModel['secondFactor'] }
 
-function SecondFactor({ frame: { words }, policy }: SecondFactorProps) {
+function SecondFactor({ frame: { words, signInAt }, policy }: SecondFactorProps) {
   return (
     <fieldset>
       <legend>{words.t('policy.sign_in')}</legend>
-      {policy === 'always' ? (
+      {signInAt !== null ? (
+        <p>{words.t('policy.second_factor_host', { host: signInAt })}</p>
+      ) : policy === 'always' ? (
         <p>{words.t('policy.second_factor_always')}</p>
       ) : (
         <Checkbox

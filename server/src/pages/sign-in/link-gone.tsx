@@ -11,11 +11,17 @@ export function linkGonePage(frame: Frame): string {
     <section class="card stack">
       <h1>{words.t('link_gone.title')}</h1>
       <p>{words.t('link_gone.text')}</p>
-      <p>{words.t('link_gone.what', { name: frame.account?.name ?? '' })}</p>
+      <p>
+        {frame.signInAt === null
+          ? words.t('link_gone.what', { name: frame.account?.name ?? '' })
+          : words.t('link_gone.what_host', { host: frame.signInAt })}
+      </p>
       <div class="actions">
-        <a class="button" href="/recover">
-          {words.t('link_gone.recover')}
-        </a>
+        {frame.signInAt === null && (
+          <a class="button" href="/recover">
+            {words.t('link_gone.recover')}
+          </a>
+        )}
         <a href="/sign-in">{words.t('link_gone.sign_in')}</a>
       </div>
     </section>,

@@ -23,10 +23,16 @@ export function securityPage(frame: Frame, model: SecurityModel): string {
       <Problems words={words} problems={wrong ? [{ field: fieldOf(problem), text: wrong }] : []} />
       {notice && !problem && <Notice kind="success">{words.t(`security.notice_${notice}`)}</Notice>}
       <h1>{words.t('security.title')}</h1>
-      <PasswordCard frame={frame} model={model} />
-      <PasskeysCard frame={frame} model={model} />
-      <AuthenticatorCard frame={frame} authenticator={model.authenticator} />
-      {model.recoveryCodes !== null && <RecoveryCodesCard frame={frame} left={model.recoveryCodes} />}
+      {frame.signInAt === null ? (
+        <>
+          <PasswordCard frame={frame} model={model} />
+          <PasskeysCard frame={frame} model={model} />
+          <AuthenticatorCard frame={frame} authenticator={model.authenticator} />
+          {model.recoveryCodes !== null && <RecoveryCodesCard frame={frame} left={model.recoveryCodes} />}
+        </>
+      ) : (
+        <p>{words.t('security.host', { host: frame.signInAt })}</p>
+      )}
       <SessionsCard frame={frame} model={model} />
     </>,
     { problem: problem !== null },
@@ -123,7 +129,11 @@ function SessionsCard({ frame, model: { sessions } }: CardProps) {
         ))}
       </ul>
       <Form frame={frame} action="/security/sign-out-everywhere" class="stack tight">
-        <p class="hint">{words.t('security.everywhere_hint')}</p>
+        <p class="hint">
+          {frame.signInAt === null
+            ? words.t('security.everywhere_hint')
+            : words.t('security.everywhere_hint_host', { host: frame.signInAt })}
+        </p>
         <div class="actions">
           <button type="submit" class="button quiet">
             {words.t('security.everywhere')}

@@ -19,6 +19,8 @@ export type Frame = {
     readonly colour: string | null
     readonly logo: string | null
   } | null
+  /** Host of the service at which the users of the account sign in; null: they sign in here. */
+  readonly signInAt: string | null
   /** Null: not signed in. */
   readonly user: {
     readonly email: string

@@ -141,10 +141,10 @@ const ownPlaces: readonly Place[] = [
 ]
 
 /** Administrators' pages, with a description of each. */
-export const accountPlaces: readonly (Place & { readonly about: MessageKey })[] = [
+export const accountPlaces: readonly (Place & { readonly about: MessageKey; readonly aboutAtHost?: MessageKey })[] = [
   { href: '/account/applications', key: 'layout.account_applications', about: 'home.account_applications_text' },
-  { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text' },
-  { href: '/account/people', key: 'layout.people', about: 'home.people_text' },
+  { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text', aboutAtHost: 'home.policy_text_host' },
+  { href: '/account/people', key: 'layout.people', about: 'home.people_text', aboutAtHost: 'home.people_text_host' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
   { href: '/account/branding', key: 'layout.branding', about: 'home.branding_text' },
   { href: '/account/audit', key: 'layout.audit', about: 'home.audit_text' },

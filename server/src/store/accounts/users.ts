@@ -1,5 +1,6 @@
 /** The tables users and user_roles: the users of an account and their scopes. */
 
+import type { Origin } from '../../core/sign-in/origin.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -11,13 +12,17 @@ export type NewUser = {
   readonly email: string
   readonly passwordDigest: string | null
   readonly roleIds: readonly string[]
+  /** Null: an own user. */
+  readonly externalId: string | null
 }
 
+/** False when the account has a user with this e-mail address, or with this external id. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `insert into users (id, account_id, email, password_digest, created_at) values ($1, $2, $3, $4, now())
-     on conflict (account_id, email) do nothing`,
-    [user.id, user.accountId, user.email, user.passwordDigest],
+    `insert into users (id, account_id, email, password_digest, origin, external_id, created_at)
+     values ($1, $2, $3, $4, case when $5::text is null then 'own' else 'host' end, $5, now())
+     on conflict do nothing`,
+    [user.id, user.accountId, user.email, user.passwordDigest, user.externalId],
   )
   if (rowCount === 1) await addRoles(tx, user.id, user.roleIds)
   return rowCount === 1
@@ -26,12 +31,13 @@ export async function insertUser(tx: Transaction, user: NewUser): Promise<boolea
 export type User = {
   readonly id: string
   readonly accountId: string
+  readonly origin: Origin
   readonly email: string
   readonly language: string | null
   readonly disabled: boolean
   /** Has a role that holds every scope, and so administers the account. */
   readonly administrator: boolean
-  /** The union of the scopes of the user's roles, now. */
+  /** The union of the scopes of the user's roles, and of those that the host service gave, now. */
   readonly heldScopes: readonly string[]
 }
 
@@ -40,12 +46,12 @@ export const ADMINISTRATOR = `exists (select from user_roles ur join roles r on 
     where ur.user_id = u.id and r.holds_every_scope)`
 
 /** Expression for a query over `users u`. */
-export const HELD_SCOPES = `array(select s.name from scopes s where exists (
+export const HELD_SCOPES = `array(select s.name from scopes s where s.name = any(u.permissions) or exists (
     select from user_roles ur join roles r on r.id = ur.role_id
     where ur.user_id = u.id and (r.holds_every_scope
       or exists (select from role_scopes rs where rs.role_id = r.id and rs.scope = s.name))) order by 1)`
 
-const USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+const USER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.language, u.disabled_at is not null as disabled,
     ${ADMINISTRATOR} as administrator, ${HELD_SCOPES} as "heldScopes"
   from users u`
 
@@ -80,7 +86,12 @@ export type Factors = { readonly password: boolean; readonly passkeys: number; r
 export type Member = {
   readonly id: string
   readonly accountId: string
+  readonly origin: Origin
   readonly email: string
+  /** As the host service says. */
+  readonly name: string | null
+  /** Scopes that the host service gives the user besides the roles. */
+  readonly permissions: readonly string[]
   readonly createdAt: number
   readonly language: string | null
   readonly disabled: boolean
@@ -93,7 +104,7 @@ export type Member = {
 type MemberRow = Omit<Member, 'factors'> & Factors
 
 /** Aggregates instead of `exists`: PostgreSQL would look at the roles of all accounts at once for it. */
-const MEMBER = `select u.id, u.account_id as "accountId", u.email, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
+const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
     (select coalesce(bool_or(r.holds_every_scope), false)
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
@@ -134,6 +145,32 @@ function memberFrom({ password, passkeys, authenticator, ...member }: MemberRow)
   return { ...member, factors: { password, passkeys, authenticator } }
 }
 
+/** The user whom the host service calls by this id. */
+export async function findHostUser(db: Queryable, accountId: string, externalId: string): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from users where account_id = $1 and origin = 'host' and external_id = $2`,
+    [accountId, externalId],
+  )
+  return rows[0]?.id ?? null
+}
+
+export type HostProfile = {
+  readonly email: string
+  readonly name: string | null
+  readonly permissions: readonly string[]
+}
+
+/** False when another user of the account has the e-mail address. Call under `lockAccount`. */
+export async function saveHostProfile(tx: Transaction, id: string, profile: HostProfile): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update users u set email = $2, name = $3, permissions = $4 where id = $1
+       and not exists (select from users o where o.account_id = u.account_id and o.email = $2 and o.id <> u.id)`,
+    [id, profile.email, profile.name, profile.permissions],
+  )
+  if (rowCount === 1) await announce(tx, { userId: id })
+  return rowCount === 1
+}
+
 /** Administrators of the account who are not disabled. */
 export async function listAdministrators(
   db: Queryable,
@@ -155,7 +192,7 @@ export async function hasOtherAdministrator(tx: Transaction, accountId: string, 
   const { rows } = await tx.query<{ other: boolean }>(
     `select exists (select from users u
        where u.account_id = $1 and u.id <> $2 and u.disabled_at is null and ${ADMINISTRATOR}
-         and (u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
+         and (u.origin = 'host' or u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
     [accountId, userId],
   )
   return rows[0]?.other ?? false

@@ -1,11 +1,13 @@
 /** The tables passkeys, authenticators and spent_challenges, and the passwords of users: sign-in methods. */
 
+import type { Origin } from '../../core/sign-in/origin.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
 export type SignInUser = {
   readonly id: string
   readonly accountId: string
+  readonly origin: Origin
   readonly email: string
   readonly language: string | null
   readonly disabled: boolean
@@ -23,7 +25,7 @@ export type Authenticator = {
   readonly createdAt: number
 }
 
-const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.email, u.language, u.disabled_at is not null as disabled,
+const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.language, u.disabled_at is not null as disabled,
     u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at,
     exists (select from passkeys p where p.user_id = u.id) as "hasPasskey",
     now() as "readAt"
@@ -52,21 +54,29 @@ function fromRow({ totp_id, key_id, last_step, created_at, ...user }: Row): Sign
   return { ...user, authenticator }
 }
 
+/** Factor that authenticated the user, or the id by which the host service named them. */
+export type Proof =
+  | { readonly passwordDigest: string }
+  | { readonly passkeyId: string }
+  | { readonly externalId: string }
+
 /**
  * Locks the user while a session starts, so that the user is not disabled and the method used is not removed meanwhile.
  * Takes the same lock as `lockUserForChange`, so that two sign-ins that both update the user wait for each other.
  */
-export async function lockProof(
-  tx: Transaction,
-  userId: string,
-  proof: { readonly passwordDigest: string } | { readonly passkeyId: string },
-): Promise<boolean> {
+export async function lockProof(tx: Transaction, userId: string, proof: Proof): Promise<boolean> {
   const { rowCount } = await tx.query(
     `select from users u where u.id = $1 and u.disabled_at is null
        and ($2::text is null or u.password_digest = $2)
        and ($3::text is null or exists (select from passkeys p where p.id = $3 and p.user_id = u.id))
+       and ($4::text is null or (u.origin = 'host' and u.external_id = $4))
      for no key update of u`,
-    [userId, 'passwordDigest' in proof ? proof.passwordDigest : null, 'passkeyId' in proof ? proof.passkeyId : null],
+    [
+      userId,
+      'passwordDigest' in proof ? proof.passwordDigest : null,
+      'passkeyId' in proof ? proof.passkeyId : null,
+      'externalId' in proof ? proof.externalId : null,
+    ],
   )
   return rowCount === 1
 }

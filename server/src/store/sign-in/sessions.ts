@@ -1,5 +1,6 @@
 /** The table sessions, and the query that every page starts with: the account and the signed-in user. */
 
+import type { Origin } from '../../core/sign-in/origin.ts'
 import type { SecondFactorFacts } from '../../core/sign-in/second-factor.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -17,6 +18,7 @@ export type Session = {
 
 export type SessionUser = {
   readonly id: string
+  readonly origin: Origin
   readonly email: string
   readonly administrator: boolean
   /** Language of mails. */
@@ -55,6 +57,7 @@ type AccountSessionRow = {
   expires_at: number
   last_used_at: number
   user_id: string
+  origin: Origin
   email: string
   language: string | null
   language_chosen: boolean
@@ -80,7 +83,7 @@ export async function findAccountSession(
   const { rows } = await db.query<AccountSessionRow>({
     name: 'find-account-session',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version, a.second_factor_required_at,
-        v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.expires_at, v.last_used_at, v.user_id, v.email,
+        v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.expires_at, v.last_used_at, v.user_id, v.origin, v.email,
         v.language, v.language_chosen, v.joined_at,
         (select min(ur.granted_at) from user_roles ur join roles r on r.id = ur.role_id
           where ur.user_id = v.user_id and r.holds_every_scope) as administrator_since,
@@ -89,7 +92,7 @@ export async function findAccountSession(
         now() as now
       from accounts a left join lateral (
         select s.id as session_id, s.created_at, s.authenticated_at, s.second_factor, s.expires_at, s.last_used_at,
-          u.id as user_id, u.email, u.language, u.language_chosen, u.created_at as joined_at
+          u.id as user_id, u.origin, u.email, u.language, u.language_chosen, u.created_at as joined_at
         from sessions s join users u on u.id = s.user_id
         where s.id = $2 and s.account_id = a.id and s.expires_at > now()
           and s.last_used_at > now() - $3 * interval '1 millisecond' and u.disabled_at is null) v on true
@@ -109,6 +112,7 @@ export async function findAccountSession(
 function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser {
   return {
     id: row.user_id,
+    origin: row.origin,
     email: row.email,
     administrator: row.administrator_since !== null,
     language: row.language,
@@ -139,13 +143,19 @@ export type NewSession = {
   readonly secondFactor: boolean
   readonly address: string | null
   readonly agent: string | null
+  /** Null or absent: the user authenticated here, just now. */
+  readonly atHost?: HostAuthentication | null
 }
+
+/** When and how a user authenticated at the host service. */
+export type HostAuthentication = { readonly authenticatedAt: number; readonly amr: readonly string[] }
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, second_factor,
-       expires_at, address, agent)
-     values ($1, $2, $3, $4, now(), now(), now(), $5, now() + $6 * interval '1 millisecond', $7, $8)`,
+       expires_at, address, agent, amr)
+     values ($1, $2, $3, $4, now(), least(now(), coalesce($9, now())), now(), $5, now() + $6 * interval '1 millisecond',
+       $7, $8, $10)`,
     [
       session.id,
       session.accountId,
@@ -155,6 +165,8 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
       session.lifetimeMs,
       session.address,
       session.agent,
+      session.atHost ? new Date(session.atHost.authenticatedAt) : null,
+      session.atHost?.amr ?? [],
     ],
   )
 }

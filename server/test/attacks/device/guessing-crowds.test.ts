@@ -75,7 +75,14 @@ describe('a crowd of guessers', () => {
         const account = { id, slug, name: slug, colour: null, logoVersion: null }
         for (let person = 0; person < 8; person += 1) {
           const user = await makeUser(context.db, slug)
-          const visitor = { ...user, administrator: true, language: null, chosenLanguage: null, ...NO_SESSION }
+          const visitor = {
+            ...user,
+            origin: 'own' as const,
+            administrator: true,
+            language: null,
+            chosenLanguage: null,
+            ...NO_SESSION,
+          }
           const address = `${freshNetwork()}.7`
           for (let guess = 0; guess < 5; guess += 1) {
             const { outcome } = await enterCode(context, account, visitor, madeUp(usual - 1), address)

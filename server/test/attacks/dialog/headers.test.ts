@@ -271,7 +271,7 @@ describe('every other page', () => {
   })
 
   const onTheWay = [
-    ...['/dialog', '/dialog/enter', '/sign-in', '/sign-in/code', '/confirm'],
+    ...['/dialog', '/dialog/enter', '/sign-in', '/sign-in/return', '/sign-in/code', '/confirm'],
     ...['/second-factor', '/security/authenticator'],
   ]
   const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))

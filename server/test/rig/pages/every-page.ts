@@ -93,6 +93,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'application-logo': `/application-logo?application=${applications.signage.id}`,
       'sign-in': '/sign-in',
       'sign-in-code': '/sign-in/code',
+      'sign-in-return': '/sign-in/return',
       recover: '/recover',
       'link-setup': await linkPath(northwind, 'setup', erik),
       'link-invitation': await linkPath(northwind, 'invitation', erik),

@@ -86,6 +86,7 @@ export async function createScene(service: TestService) {
   }
   const visitor = (): SessionUser => ({
     id: user.id,
+    origin: 'own',
     email: user.email,
     administrator: false,
     language: null,

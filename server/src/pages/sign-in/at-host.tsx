@@ -1,0 +1,28 @@
+/** Page of an account whose users sign in at the host service, where the user is not sent there at once. */
+import type { Frame } from '../ui/frame.ts'
+import { page } from '../ui/layout.tsx'
+
+export type AtHostModel = {
+  readonly reason: 'signed_out' | 'switched' | 'ended' | 'confirm'
+  /** At the host service, with the challenge. */
+  readonly address: string
+}
+
+export function atHostPage(frame: Frame, { reason, address }: AtHostModel): string {
+  const { words } = frame
+  const title = words.t(`at_host.title_${reason}`)
+  const about = { name: frame.account?.name ?? '', host: frame.signInAt ?? '' }
+  return page(
+    frame,
+    title,
+    <section class="card stack">
+      <h1>{title}</h1>
+      <p role="status">{words.t(`at_host.text_${reason}`, about)}</p>
+      <p class="actions">
+        <a href={address} class="button block">
+          {words.t('at_host.continue', about)}
+        </a>
+      </p>
+    </section>,
+  )
+}
