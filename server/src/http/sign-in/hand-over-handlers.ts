@@ -23,6 +23,12 @@ import { sessionCookies } from './session-cookies.ts'
 const REASONS: readonly AtHostModel['reason'][] = ['signed_out', 'switched', 'ended']
 
 /**
+ * Another user can only come in by signing in anew. Not 0: the sign-in is a moment old when the host service looks at it
+ * again, and would be asked for again and again.
+ */
+const ANEW_SECONDS = 10
+
+/**
  * Redirects to the host service; after signing out, a page with a link instead, which would otherwise sign in again at
  * once.
  */
@@ -34,8 +40,7 @@ export async function goToHost(
 ): Promise<PageAnswer> {
   const reason = REASONS.find((each) => each === request.fields.get('notice'))
   if (reason === undefined) return redirect(context, host, request, next)
-  // Another user can only come in by signing in anew.
-  return askToContinue(context, request, host, reason, next, reason === 'switched' ? 0 : null)
+  return askToContinue(context, request, host, reason, next, reason === 'switched' ? ANEW_SECONDS : null)
 }
 
 /** A page with a link, because a form may lead here, and must not lead to the host service by itself. */
