@@ -30,6 +30,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/many-users.md',
     'docs/guides/api.md',
     'docs/guides/existing-service.md',
+    'docs/guides/your-own-users.md',
   ],
   Reference: [
     'docs/interface.md',

@@ -36,11 +36,13 @@ type Demo = {
   readonly resource: { readonly id: string; readonly secret: string }
 }
 
-const PEOPLE = [
+const everybody = [
   { account: 'acme', email: 'ann@acme.example' },
   { account: 'acme', email: 'ben@acme.example' },
   { account: 'operators', email: 'olga@operators.example' },
 ]
+/** With SIGN_IN_URL, only operators sign in here. */
+const PEOPLE = everybody.filter(({ account }) => account === 'operators' || !process.env.SIGN_IN_URL)
 
 const { databaseUrl, redisUrl } = await startEngines()
 const mailbox = await startMailbox()
@@ -64,6 +66,10 @@ writeFileSync(
     'CODE_REQUESTS_PER_NETWORK=0',
     'CODE_REQUESTS_PER_APPLICATION=0',
     'DIALOGS_PER_NETWORK=0',
+    // For examples/own-users.
+    ...Object.entries(process.env).flatMap(([name, value]) =>
+      name.startsWith('SIGN_IN_') ? [`${name}=${value}`] : [],
+    ),
     '',
   ].join('\n'),
   { mode: 0o600 },

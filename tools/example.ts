@@ -12,6 +12,7 @@ const EXAMPLES: Readonly<Record<string, readonly [program: string, file: string]
   'command-line': [process.execPath, 'examples/command-line/orders.ts'],
   'web-app': [process.execPath, 'examples/web-app/server.ts'],
   api: [process.execPath, 'examples/api/server.ts'],
+  'own-users': [process.execPath, 'examples/own-users/server.ts'],
   shell: ['bash', 'examples/shell/device-flow.sh'],
   python: ['python3', 'examples/python/device_flow.py'],
 }

@@ -18,6 +18,7 @@ const LANGUAGES: Readonly<Record<string, string>> = {
   '.yaml': 'yaml',
   '.sql': 'sql',
   '.service': 'ini',
+  '.conf': 'nginx',
 }
 
 const SAMPLE = /^<!-- sample: ([^\s#]+)(?:#([\w-]+))? -->\n\n?```[^\n]*\n(?:[\s\S]*?\n)??```$/gm

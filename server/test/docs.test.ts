@@ -50,12 +50,12 @@ describe('whoever follows the pages about installing', () => {
 
 test.each(readdirSync(join(DOCS, 'guides')))('every piece of code in docs/guides/%s is a sample', (name) => {
   const text = read(join('guides', name))
-  // Terminal output and answers of the service are not code.
+  // Terminal output, answers of the service and diagrams are not code.
   const fences = Array.from(text.matchAll(/^(.*)\n\n```(\w*)\n[\s\S]*?\n```$/gm), ([, above, language]) => ({
     above,
     language,
   }))
-  const code = fences.filter(({ language }) => !['text', 'json', 'console'].includes(language ?? ''))
+  const code = fences.filter(({ language }) => !['text', 'json', 'console', 'mermaid'].includes(language ?? ''))
   expect(code.filter(({ above }) => !above?.startsWith('<!-- sample: '))).toEqual([])
 })
 
