@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, onTestFinished, test, vi } from 'vitest'
 import { removeFolder } from '../../tools/remove-folder.ts'
+import { examineConfiguration } from '../src/cli/doctor/configuration.ts'
 import { openHostService } from '../src/host-service.ts'
 import { type HostKey, makeHostKey, SIGN_IN_URL, signStatement } from './rig/host-service.ts'
 
@@ -57,6 +58,14 @@ test('a file has public keys of the two algorithms, and at least one', async () 
     await expect(open(SIGN_IN_URL, fileWith(content))).rejects.toThrow(reason)
   }
   await expect(open(SIGN_IN_URL, join(folder, 'none.json'))).rejects.toThrow('ENOENT')
+})
+
+test('"latchkey doctor" tells of settings with which the service does not start', async () => {
+  const findings = await examineConfiguration({ publicUrl, signInUrl: SIGN_IN_URL, signInKeys: null }, [])
+  expect(findings).toMatchObject([{ what: expect.stringContaining('SIGN_IN_KEYS is not') }])
+  const { jwk } = await makeHostKey()
+  const right = { publicUrl, signInUrl: SIGN_IN_URL, signInKeys: fileWith({ keys: [jwk] }) }
+  expect(await examineConfiguration(right, [])).toMatchObject([{ what: 'All settings are valid.' }])
 })
 
 type Served = { keys: readonly HostKey[]; status: number; body: string | null; location?: string }

@@ -1,6 +1,7 @@
 /** Configuration check: every setting can be read, and the settings fit together. */
 import { type Config, everyOption, readConfig } from '../../config.ts'
 import { openGeoIp } from '../../geoip.ts'
+import { openHostService } from '../../host-service.ts'
 import { readOverlays } from '../../pages/messages/read-overlays.ts'
 import { openServiceLogo } from '../../pictures/service-logo.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
@@ -32,6 +33,7 @@ export async function examineConfiguration(
     }),
     ...(await examineGeoIp(config)),
     ...(await examineFiles(config)),
+    ...(await examineHostService(config)),
     ...examinePublic(config),
   ]
   return findings.length > 0 ? findings : [ok(CHECK, 'All settings are valid.')]
@@ -46,6 +48,17 @@ async function examineGeoIp({
     return []
   } catch (error) {
     return [broken(CHECK, (error as Error).message, 'Provide a MaxMind database at this path, or unset the variable.')]
+  }
+}
+
+async function examineHostService(config: Partial<Config>): Promise<readonly Finding[]> {
+  const { publicUrl, signInUrl, signInKeys } = config
+  if (publicUrl === undefined || signInUrl === undefined || signInKeys === undefined) return []
+  try {
+    await openHostService({ publicUrl, signInUrl, signInKeys })
+    return []
+  } catch (error) {
+    return [broken(CHECK, (error as Error).message, 'Correct the settings: docs/guides/your-own-users.md.')]
   }
 }
 

@@ -165,6 +165,22 @@ describe('what appears on first use', () => {
     expect((await web.get('/')).text).toContain('Newcomers Ltd')
   })
 
+  it('appears once, though several browsers come at the same moment', async () => {
+    const user = { ...somebody(), account_name: 'At once' }
+    const webs = Array.from({ length: 6 }, () => service.web({}, 'at-once'))
+    const pages = await Promise.all(webs.map((web) => signInAtHost(service, host, web, { claims: user, from: '/' })))
+    expect(pages.map(({ status }) => status)).toEqual(pages.map(() => 303))
+    const sessions = await service.database.query(
+      'select from sessions s join users u on u.id = s.user_id where u.external_id = $1',
+      [user.sub],
+    )
+    expect([
+      (await service.database.query(`select from accounts where slug = 'at-once'`)).length,
+      sessions.length,
+    ]).toEqual([1, 6])
+    expect(await service.database.query('select from users where external_id = $1', [user.sub])).toHaveLength(1)
+  })
+
   it('is nothing otherwise, and a page says whom to ask', async () => {
     const strict = await startTestService(host.environment)
     const page = await signInAtHost(strict, host, strict.web())
