@@ -70,6 +70,18 @@ describe('packages of the site', () => {
     expect(installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([])
   })
 
+  test('are locked for every platform, or npm ci refuses to install any', () => {
+    const { packages } = read('package-lock.json') as {
+      packages: Record<string, { optionalDependencies?: Record<string, string> }>
+    }
+    const missing = Object.entries(packages).flatMap(([path, { optionalDependencies = {} }]) =>
+      Object.keys(optionalDependencies).filter(
+        (name) => !packages[`node_modules/${name}`] && !packages[`${path}/node_modules/${name}`],
+      ),
+    )
+    expect(missing).toEqual([])
+  })
+
   test('are not packages of the server: the site is no workspace', () => {
     const { workspaces } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8'))
     expect(workspaces).not.toContain('site')
