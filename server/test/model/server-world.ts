@@ -20,6 +20,8 @@ export async function startWorld(clock: boolean): Promise<World> {
   const environment = {
     REDIS_URL: engineUrl('REDIS_URL'),
     POLL_INTERVAL: '1',
+    // Not the ten minutes for which an answer is repeated: both would end within the real time that a sequence takes.
+    DEVICE_CODE_LIFETIME: '900',
     DATABASE_CONNECTIONS: clock ? '3' : '10',
   }
   const service = await startTestService(environment, { clock })
