@@ -164,7 +164,7 @@ export const handOverSettings = {
     env: 'SIGN_IN_CREATES',
     fallback: 'nothing',
     about:
-      'What appears when your service hands over somebody whom Latchkey does not know: `nothing`, `users`, or `accounts` (and their users). With `nothing`, create them with `latchkey account create` and `latchkey user create --external-id`.',
+      'What Latchkey creates when an unknown user signs in through your service: `nothing`, `users`, or `accounts` (and their users). With `nothing`, create them with `latchkey account create` and `latchkey user create --external-id`.',
     example: 'users',
     parse: oneOf('nothing', 'users', 'accounts'),
   }),
