@@ -1,5 +1,5 @@
 /**
- * node tools/test-report.ts FILE: of the report that vitest wrote as JSON, the tests that passed only when they were tried again,
+ * node tools/test-report.ts FILE...: of the reports that vitest wrote as JSON, the tests that passed only when they were tried again,
  * each with its first failure, and the ten files that took longest.
  */
 import { readFileSync } from 'node:fs'
@@ -8,7 +8,7 @@ import { relative } from 'node:path'
 type Test = { fullName: string; status: string; failureMessages: string[] }
 type File = { name: string; startTime: number; endTime: number; assertionResults: Test[] }
 
-const { testResults }: { testResults: File[] } = JSON.parse(readFileSync(process.argv[2] ?? '', 'utf8'))
+const testResults = process.argv.slice(2).flatMap((path): File[] => JSON.parse(readFileSync(path, 'utf8')).testResults)
 const pathOf = ({ name }: File) => relative(process.cwd(), name)
 
 const again = testResults.flatMap((file) =>

@@ -129,7 +129,7 @@ test('a release publishes packages, image and chart, each signed or attested by 
   expect(commandsOf('chart-is-published')).toMatch(/helm push[\s\S]*cosign sign/)
   const scripts = Object.keys(JSON.parse(read('package.json')).scripts)
   const called = Object.keys(jobs).flatMap((name) =>
-    Array.from(commandsOf(name).matchAll(/npm run (?:-s )?([\w:]+)/g), ([, script = '']) => script),
+    Array.from(commandsOf(name).matchAll(/npm run (?:-s )?([\w:-]+)/g), ([, script = '']) => script),
   )
   expect(called.filter((script) => !scripts.includes(script))).toEqual([])
 })

@@ -1,4 +1,7 @@
-/** Every page, and what forms answer, judged by axe: in light, in dark, and from right to left. */
+/**
+ * Pages and what forms answer, judged by axe: in light, in dark, and from right to left. One of each kind; with EVERY_ANSWER=true
+ * (npm run verify:pages) all of them. The structure of every page is judged without a browser: server/test/pages/every-page.test.ts.
+ */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { pathsOf } from '../../src/http/route.ts'
@@ -72,20 +75,18 @@ test('the list of pages has every GET route', async () => {
   expect(routes.filter((path) => !listed.has(path))).toEqual([])
 })
 
-/** Colours are those of the kind of page. Judging them takes longer than all else, so there each kind is judged once. */
-test('what the routes show has no axe violation, and the colours of no kind of page have one, in light and dark', {
-  timeout: 600_000,
-}, async () => {
-  const look = (name: string) => (EVERY_ANSWER || LAYOUTS.includes(name) ? inLightAndDark : problemsButForColours)
-  expect(await problemsOf(await everyPage(), await viewers('en'), look)).toEqual([])
+test('no kind of page has an axe violation, in light and dark', { timeout: 600_000 }, async () => {
+  const pages = (await everyPage()).filter(({ name }) => EVERY_ANSWER || LAYOUTS.includes(name))
+  expect(await problemsOf(pages, await viewers('en'), () => inLightAndDark)).toEqual([])
 })
 
+/** Judging colours takes longer than all else: the answers whose colours no route shows, unless all are looked at. */
 test('what the forms answer has no axe violation either', { timeout: 600_000 }, async () => {
   const look = (name: string) => (EVERY_ANSWER || COLOURED.includes(name) ? inLightAndDark : problemsButForColours)
   expect(await problemsOf(answersToLookAt(browsing.northwind), await viewers('en'), look)).toEqual([])
 })
 
-test('nor has any kind of page from right to left', { timeout: 600_000 }, async () => {
+test('no kind of page has one from right to left', { timeout: 600_000 }, async () => {
   const routes = (await everyPage()).filter(({ name }) => EVERY_ANSWER || LAYOUTS.includes(name))
   const pages = [...routes, ...(EVERY_ANSWER ? answersToLookAt(browsing.northwind) : [])]
   expect(await problemsOf(pages, await viewers('ar'), () => problemsButForColours)).toEqual([])
