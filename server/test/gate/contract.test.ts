@@ -151,7 +151,13 @@ describe('the longest interval that a review can set', () => {
 describe.each(makers.slice(1))('two gates $name', ({ make }) => {
   it('are one gate for all processes', async () => {
     const [gate, other] = [make(), make()]
-    await sleep(300)
+    // Until both are connected each paces on its own.
+    const share = async () => {
+      const probe = randomUUID()
+      await gate.poll(probe, 5_000)
+      return (await other.poll(probe, 5_000)).early
+    }
+    await expect.poll(share, { timeout: 10_000 }).toBe(true)
     const id = randomUUID()
     gate.hint(id, 5_000)
     await gate.poll(id, 5_000)

@@ -29,6 +29,13 @@ export type TestService = {
   stop(): Promise<void>
 }
 
+/** Requests that the service has received and not answered yet. */
+export function requestsInFlight({ context }: TestService): number | null {
+  const family = context.counts.requests.families().find(({ name }) => name === 'latchkey_http_requests_in_flight')
+  const sample = family?.samples[0]
+  return sample && 'value' in sample ? sample.value : null
+}
+
 export async function startTestService(
   environment: Record<string, string> = {},
   options: { clock?: boolean; listen?: boolean; operators?: boolean } = {},

@@ -1,4 +1,5 @@
 /** The state in PostgreSQL after a request: an answer alone does not prove what was changed. */
+import { recordRefusals } from '../../src/flows/sign-in/refusals.ts'
 import { digestUserCode } from '../../src/secrets/user-code.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
@@ -113,8 +114,13 @@ const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, string>> = {
   sessions: 'last_used_at',
 }
 
-/** Every row, by table, to compare before and after. Each begins with its table: a difference shows both. */
-export async function everyRow({ database }: TestService): Promise<Record<string, readonly string[]>> {
+/**
+ * Every row, by table, to compare before and after. Each begins with its table: a difference shows both. Refused sign-ins are
+ * saved first: background tasks would write those of an earlier test between the two.
+ */
+export async function everyRow({ database, context }: TestService): Promise<Record<string, readonly string[]>> {
+  await context.refusals.save()
+  await recordRefusals(context.db)
   const tables = await database.query<{ name: string }>(
     "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
   )
@@ -122,7 +128,7 @@ export async function everyRow({ database }: TestService): Promise<Record<string
     .filter(({ name }) => !WRITTEN_BY_TASKS.includes(name))
     .map(({ name }) => {
       const row = `'${name} ' || (to_jsonb(t) - '${COLUMNS_WRITTEN_BY_TASKS[name] ?? ''}'::text)::text`
-      return `select '${name}' as name, coalesce(array_agg(${row} order by ${row}), '{}') as rows from public.${name} t`
+      return `select '${name}' as name, coalesce(json_agg(${row} order by ${row}), '[]') as rows from public.${name} t`
     })
   const found = await database.query<{ name: string; rows: readonly string[] }>(selects.join(' union all '))
   return Object.fromEntries(found.map(({ name, rows }) => [name, rows]))

@@ -15,7 +15,7 @@ import {
   makeApplication,
   makeUser,
 } from '../../rig/make.ts'
-import { startTestService, type TestService } from '../../rig/service.ts'
+import { requestsInFlight, startTestService, type TestService } from '../../rig/service.ts'
 import { everyRow, grantsOf } from '../../rig/witness.ts'
 
 const OTHER_CALLBACK = 'https://app.example/other'
@@ -131,7 +131,7 @@ describe.each(dialects)('a replayed code, in %s', (_dialect, present) => {
     const given = await givenCode()
     const letGo = await holdDialog(given)
     const exchanges = Array.from({ length: 64 }, () => present(given))
-    await sleep(400)
+    await expect.poll(() => requestsInFlight(service), { timeout: 30_000 }).toBe(64)
     await letGo()
     const answers = await Promise.all(exchanges)
     expect(answers.map(heard).filter(([status]) => status === 200)).toEqual([GIVEN])

@@ -131,8 +131,8 @@ const MAX_NAMED = 30
 
 /** Everything that waits for operators, and decisions of the past. */
 async function addQueues(query: Query, { olga }: Northwind, count: number, settledId: string): Promise<void> {
-  const some = `(select id, name, row_number() over (order by id) as n from applications
-    where name ~ '^[A-Z][a-z]+ [0-9]+$' order by id limit 3 * $1) a`
+  const some = `(select id, name, allowed_scopes, row_number() over (order by id) as n from applications
+    where deleted_at is null and name ~ '^[A-Z][a-z]+ [0-9]+$' order by id limit 3 * $1) a`
   await query(
     `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at, closed_at)
      select ${hex('rev_', 'a.id || state')}, a.id, r.opened_at, r.reason, r.verdict, a.n, r.evidence, r.judged_at, r.rule_version, r.dry_run, r.last_escalated_at,
@@ -158,7 +158,7 @@ async function addQueues(query: Query, { olga }: Northwind, count: number, settl
   await query(
     `insert into application_vettings (application_id, requested_at, vetted_at, vetted_name, vetted_scopes)
      select a.id, case when a.n % 2 = 0 then now() end, case when a.n % 2 = 1 then now() end,
-       case when a.n % 2 = 1 then a.name end, case when a.n % 2 = 1 then '{orders:read}'::text[] end
+       case when a.n % 2 = 1 then a.name end, case when a.n % 2 = 1 then a.allowed_scopes end
      from ${some} where a.n <= 2 * $1`,
     count,
   )
