@@ -131,7 +131,7 @@ function done() io.write('unexpected=' .. tostring(threads[1]:get('unexpected'))
 const figure = (output: string, pattern: RegExp) => Number(pattern.exec(output)?.[1])
 
 /** User and system time of processes so far: fields 14 and 15 of proc(5), stat; the name in field 2 may contain spaces. */
-function cpuSeconds(pids: readonly number[]): number {
+export function cpuSeconds(pids: readonly number[]): number {
   const ticks = pids.flatMap((pid) => {
     const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
     return [Number(fields[11]), Number(fields[12])]

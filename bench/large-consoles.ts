@@ -1,13 +1,17 @@
 /**
  * Every page of the consoles on a database with 100,000 accounts and 1,000,000 grants: time to the first byte, one request after
- * the other. The goal is 50 ms at the 99th percentile of each page.
+ * the other, and the processor time of the server process. The goal is 50 ms at the 99th percentile of each page.
  *
  *   npm run bench:pages -- --large
  */
 import { Agent, request } from 'node:http'
+import { cpus, loadavg } from 'node:os'
+import { countDays } from '../server/src/flows/applications/days.ts'
+import { sealBatch } from '../server/src/flows/audit/seal.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { addCrowd, type CrowdSize } from '../server/test/rig/scenes/crowd.ts'
 import type { Northwind } from '../server/test/rig/scenes/northwind.ts'
+import { cpuSeconds } from './against-bare.ts'
 import { openPages, type Visited } from './visited-pages.ts'
 
 const LARGE: CrowdSize = {
@@ -20,6 +24,9 @@ const LARGE: CrowdSize = {
   queue: 100,
 }
 
+/** Few batches: each of them sorts all that is not sealed yet. */
+const SEALED_AT_ONCE = 20_000
+
 const VISITS = 200
 const MAX_P99_MS = 50
 
@@ -29,12 +36,14 @@ export async function judgeConsoles(northwind: Northwind): Promise<boolean> {
   const pages = (await openPages(northwind)).filter(({ path }) => /^\/(account|developer|operator)([/?]|$)/.test(path))
   const begun = performance.now()
   await addCrowd(northwind, LARGE)
-  await database.query('vacuum analyze')
+  await catchUp(northwind)
   console.log(`seeded in ${Math.round((performance.now() - begun) / 1000)} s: ${JSON.stringify(LARGE)}`)
   const server = await startServerProcess({
     DATABASE_URL: database.url,
     PUBLIC_URL: config.publicUrl,
     OPERATOR_ACCOUNT: 'operators',
+    // Seeding takes minutes, and operators sign in before it.
+    OPERATOR_SESSION_IDLE: '28800',
   })
   const agent = new Agent({ keepAlive: true, maxSockets: 1 })
   try {
@@ -42,20 +51,39 @@ export async function judgeConsoles(northwind: Northwind): Promise<boolean> {
     let measured = 0
     for (const page of [...pages, ...(await deeperPages(northwind, pages))]) {
       const times: number[] = []
+      const before = cpuSeconds([server.pid])
       for (let visit = 0; visit < VISITS; visit += 1) times.push(await firstByte(agent, server.address, page))
       times.sort((a, b) => a - b)
       const at = (share: number) => times[Math.floor(VISITS * share)] ?? 0
       const [p50, p99] = [at(0.5), at(0.99)]
-      console.log(`${page.name.padEnd(60)} p50 ${p50.toFixed(1).padStart(6)} ms  p99 ${p99.toFixed(1).padStart(6)} ms`)
+      const cpu = (1000 * (cpuSeconds([server.pid]) - before)) / VISITS
+      const figures = `p50 ${p50.toFixed(1).padStart(6)} ms  p99 ${p99.toFixed(1).padStart(6)} ms  processor ${cpu.toFixed(1).padStart(5)} ms`
+      console.log(`${page.name.padEnd(60)} ${figures}`)
       measured += 1
       if (p99 > MAX_P99_MS) slow.push(page.name)
     }
-    console.log(`${measured} pages, ${VISITS} visits each; above ${MAX_P99_MS} ms: ${slow.join(', ') || 'none'}`)
+    console.log(
+      `${measured} pages, ${VISITS} visits each, ${cpus().length} cores, load ${loadavg()[0]?.toFixed(1)}; above ${MAX_P99_MS} ms: ${slow.join(', ') || 'none'}`,
+    )
     return slow.length === 0
   } finally {
     agent.destroy()
     await server.kill('SIGTERM')
   }
+}
+
+/** What a running service would have done by then: events are sealed and past days counted. */
+async function catchUp({ service: { context, database } }: Northwind): Promise<void> {
+  await database.query('vacuum analyze')
+  const eventsToSeal = async () => {
+    const [row] = await database.query<{ events: number }>(
+      'select ((select count(*) from audit_events) - (select count(*) from audit_seals))::int as events',
+    )
+    return row?.events ?? 0
+  }
+  while ((await eventsToSeal()) > 0) await sealBatch(context, SEALED_AT_ONCE)
+  await countDays(context)
+  await database.query('vacuum analyze')
 }
 
 /** Other orders, filters and later pages of the tables, and the search. */

@@ -122,6 +122,17 @@ CREATE SEQUENCE public.application_changes
     NO MAXVALUE
     CACHE 1;
 
+CREATE TABLE public.application_days (
+    application_id text NOT NULL,
+    day timestamp with time zone NOT NULL,
+    entered integer NOT NULL,
+    granted integer NOT NULL,
+    rejected integer NOT NULL,
+    new_users integer NOT NULL,
+    networks integer NOT NULL,
+    countries integer NOT NULL
+);
+
 CREATE TABLE public.application_hours (
     application_id text NOT NULL,
     hour timestamp with time zone NOT NULL,
@@ -337,6 +348,10 @@ CREATE TABLE public.code_entries (
     CONSTRAINT code_entries_outcome_check CHECK ((outcome = ANY (ARRAY['claimed'::text, 'missed'::text, 'known'::text])))
 );
 
+CREATE TABLE public.counted_days (
+    day timestamp with time zone NOT NULL
+);
+
 CREATE TABLE public.device_codes (
     id uuid NOT NULL,
     expires_at timestamp with time zone NOT NULL,
@@ -430,6 +445,7 @@ CREATE TABLE public.grants (
     dialog_id uuid,
     test_ends_at timestamp with time zone,
     requested_from inet,
+    first_of_user boolean DEFAULT false NOT NULL,
     key_id smallint NOT NULL,
     previous_key_id smallint,
     key_changed_at timestamp with time zone,
@@ -822,6 +838,9 @@ ALTER TABLE ONLY public.accounts
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_slug_key UNIQUE (slug);
 
+ALTER TABLE ONLY public.application_days
+    ADD CONSTRAINT application_days_pkey PRIMARY KEY (application_id, day);
+
 ALTER TABLE ONLY public.application_hours
     ADD CONSTRAINT application_hours_pkey PRIMARY KEY (application_id, hour);
 
@@ -869,6 +888,9 @@ ALTER TABLE ONLY public.audit_seals
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.counted_days
+    ADD CONSTRAINT counted_days_pkey PRIMARY KEY (day);
 
 ALTER TABLE ONLY public.device_codes
     ADD CONSTRAINT device_codes_pkey PRIMARY KEY (id, expires_at);
@@ -980,6 +1002,8 @@ CREATE INDEX accounts_created_at_idx ON public.accounts USING btree (created_at,
 CREATE INDEX accounts_name_idx ON public.accounts USING btree (lower(name) COLLATE "C", slug);
 
 CREATE INDEX accounts_slug_idx ON public.accounts USING btree (slug COLLATE "C");
+
+CREATE INDEX application_days_day_idx ON public.application_days USING btree (day);
 
 CREATE INDEX application_hours_hour_idx ON public.application_hours USING btree (hour);
 
@@ -1136,6 +1160,9 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_a
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
+
+ALTER TABLE ONLY public.application_days
+    ADD CONSTRAINT application_days_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
 ALTER TABLE ONLY public.application_hours
     ADD CONSTRAINT application_hours_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

@@ -176,6 +176,27 @@ create table application_minutes (
 
 create index application_minutes_at_idx on application_minutes (at);
 
+-- Grants of an application per day, counted once when the day is over; days without any have no row.
+create table application_days (
+  application_id text not null constraint application_days_application_id_fkey references applications,
+  -- Start of the day in UTC.
+  day            timestamptz not null,
+  entered        integer not null,
+  granted        integer not null,
+  rejected       integer not null,
+  new_users      integer not null,
+  networks       integer not null,
+  countries      integer not null,
+  constraint application_days_pkey primary key (application_id, day)
+);
+
+create index application_days_day_idx on application_days (day);
+
+-- Days that have been counted for all applications.
+create table counted_days (
+  day timestamptz constraint counted_days_pkey primary key
+);
+
 -- The newest fifty requests of an application, for its developers. Anybody can send requests with an application's id, so
 -- unauthenticated requests take at most a part of the fifty.
 create table application_requests (

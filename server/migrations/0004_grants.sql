@@ -17,6 +17,8 @@ create table grants (
   test_ends_at        timestamptz,
   -- Client address of the application's request.
   requested_from      inet,
+  -- The user had granted the application nothing before. Two grants made at the same time may both be.
+  first_of_user       boolean not null default false,
   key_id              smallint not null,
   -- Signed the credentials before that; some of them are valid for a while after the change.
   previous_key_id     smallint,

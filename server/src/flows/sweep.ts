@@ -6,6 +6,7 @@
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device/code.ts'
 import { forgetCounts } from '../store/applications/activity.ts'
+import { forgetDays } from '../store/applications/days.ts'
 import { forgetChecks } from '../store/applications/publisher-checks.ts'
 import { ensureAuditPartitions } from '../store/audit/partitions.ts'
 import { countMissing, type Dropped, dropPartitions, ensurePartitions, readClock } from '../store/device/partitions.ts'
@@ -41,6 +42,7 @@ const FORGET = [
   forgetDialogs,
   forgetGrantChanges,
   forgetCounts,
+  forgetDays,
   forgetEarlyPolls,
   forgetDeliveries,
   forgetEndpoints,

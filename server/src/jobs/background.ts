@@ -1,10 +1,11 @@
 /**
  * Background tasks of a process: pull application changes, revocations and decisions, save usage, judge applications,
- * send mails and webhooks, seal the audit log, count live codes, sweep.
+ * send mails and webhooks, seal the audit log, count live codes and past days, sweep.
  *
  * `jobs/` only schedules; the work is in `flows/`. A failed task is retried on its next run.
  */
 
+import { countDays } from '../flows/applications/days.ts'
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
@@ -70,6 +71,9 @@ const PUBLISHER_MS = 20 * 1000
 
 const RECOUNT_MS = 30 * 1000
 
+/** Maximum age of today's figures of a busy application on the pages of operators. */
+const COUNT_DAYS_MS = 5 * 60 * 1000
+
 /** How long a new event stays unsealed: until then it could be changed undetected. */
 const SEAL_MS = 1_000
 
@@ -120,6 +124,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.logHead()),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
+    repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context).catch(expected)),
     repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)

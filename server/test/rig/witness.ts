@@ -95,6 +95,8 @@ const WRITTEN_BY_TASKS = [
   'application_hours',
   'application_minutes',
   'application_requests',
+  'application_days',
+  'counted_days',
   'early_polls',
   'overloads',
   'refusal_counts',

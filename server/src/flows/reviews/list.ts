@@ -6,7 +6,7 @@ import { pollIntervalOf } from '../../core/applications/application.ts'
 import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
 import { peopleTouched } from '../../core/reviews/suspension.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
-import { readDayAddresses, readDays, readMinutes } from '../../store/applications/series.ts'
+import { readMinutes } from '../../store/applications/series.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { allowLongQueries, type Queryable } from '../../store/postgres/postgres.ts'
 import { findDecisionInEffect, type ListedDecision, listDecisions } from '../../store/reviews/decisions.ts'
@@ -21,6 +21,7 @@ import {
   type ReviewState,
   readSeen,
 } from '../../store/reviews/reviews.ts'
+import { readDaySeries } from '../applications/days.ts'
 import type { Context } from '../context.ts'
 import { isUndoable } from './undo.ts'
 
@@ -106,20 +107,12 @@ function decisionLineOf(decision: ListedDecision, inEffectId: string | undefined
 }
 
 const HOURS = 3
-const DAYS = 30
 
-async function readSeries({ geoip }: Context, db: Queryable, applicationId: string): Promise<Series> {
+async function readSeries(context: Context, db: Queryable, applicationId: string): Promise<Series> {
   const minutes = await readMinutes(db, applicationId, HOURS)
-  const days = await readDays(db, applicationId, DAYS)
-  const countries = new Map<number, Set<string>>()
-  for (const { day, address } of await readDayAddresses(db, applicationId, DAYS)) {
-    const { country } = geoip.find(address)
-    const known = countries.get(day) ?? new Set()
-    if (country !== null) countries.set(day, known.add(country))
-  }
   return {
     // Early polls do not restart the interval, so the remaining polls are as many as were allowed.
     minutes: minutes.map((point) => ({ ...point, allowed: Math.max(0, point.polls - point.early) })),
-    days: days.map((point) => ({ ...point, countries: countries.get(point.day)?.size ?? 0 })),
+    days: await readDaySeries(context, db, applicationId),
   }
 }

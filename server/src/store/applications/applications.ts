@@ -101,6 +101,15 @@ export async function findApplication(db: Queryable, id: string): Promise<Applic
   return rows[0] ? fromRow(rows[0]) : null
 }
 
+/** In order of their ids, for jobs that go through all of them. */
+export async function listApplicationIds(db: Queryable, after: string, limit: number): Promise<readonly string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    'select id from applications where id > $1 and deleted_at is null order by id limit $2',
+    [after, limit],
+  )
+  return rows.map(({ id }) => id)
+}
+
 export type ListedApplication = Pick<Application, 'id' | 'name' | 'publisher'>
 
 type ListedRow = Pick<Row, 'id' | 'name' | 'publisher' | 'publisher_status'>

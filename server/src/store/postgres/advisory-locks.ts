@@ -11,6 +11,7 @@ import type { Transaction } from './postgres.ts'
 export type AdvisoryLock =
   | 'application_changes'
   | 'audit_seals'
+  | 'counting_days'
   | 'device_code_partitions'
   | 'dropping_partitions'
   | 'forgetting_grants'

@@ -7,7 +7,15 @@ import { afterAll, afterEach, expect } from 'vitest'
 
 /** In order: tables by name, for their rows; advisory locks by name up to the colon, after an @. */
 export const LOCK_ORDER: readonly (readonly string[])[] = [
-  ['@device_code_partitions', '@judging', '@reminding', '@audit_seals', '@dropping_partitions', '@forgetting_grants'],
+  [
+    '@device_code_partitions',
+    '@judging',
+    '@reminding',
+    '@audit_seals',
+    '@dropping_partitions',
+    '@forgetting_grants',
+    '@counting_days',
+  ],
   ['@entry:', '@sign_in:', '@user_code:'],
   ['device_codes', 'dialogs'],
   ['accounts'],

@@ -32,6 +32,9 @@ export const CROWD: CrowdSize = {
 const NAMES = `(array['Amber','Birch','Cedar','Delta','Ember','Fjord','Grove','Harbour','Indigo','Juniper','Kestrel','Lumen',
   'Maple','Nimbus','Orchard','Pebble','Quartz','River','Summit','Timber'])[1 + n % 20] || ' ' || n`
 
+/** The last day's grants are all of today, so that pages that count today count a whole day at any hour. */
+const SHARE_OF_TODAY = `(extract(epoch from now() - date_trunc('day', now())) / 86400)`
+
 const hex = (prefix: string, seed: string, digits = 12) =>
   `'${prefix}' || left(md5(${seed}) || md5(${seed} || 'x'), ${digits})`
 
@@ -71,10 +74,12 @@ export async function addCrowd(northwind: Northwind, size: CrowdSize): Promise<v
        select n, 1 + floor(random() * (select count(*) from people))::bigint as person,
          1 + floor(power(random(), 3) * $2)::bigint as application from generate_series(1, $1) n),
      asking as (select id, row_number() over (order by created_at desc, id) as n from applications where deleted_at is null limit $2)
-     insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on)
+     insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on,
+       requested_from, first_of_user)
      select ${hex('grt_', "'grant' || w.n", 20)}, gen_random_uuid(), p.account_id, p.id, a.id,
        case when w.n % 2 = 0 then 'access_key' else 'token_set' end, '{orders:read}', gen_random_uuid(), 1,
-       now() - w.n * interval '1 second', now(), case when w.n % 3 = 0 then now()::date end
+       now() - w.n * interval '1 second' * case when w.n < 86400 then ${SHARE_OF_TODAY} else 1 end, now(), case when w.n % 3 = 0 then now()::date end,
+       inet '198.18.0.0' + (w.n::bigint * 7919) % 131072, row_number() over (partition by w.person, w.application order by w.n desc) = 1
      from wanted w join people p on p.n = w.person join asking a on a.n = w.application`,
     size.grants,
     size.applications,
@@ -89,6 +94,7 @@ export async function addCrowd(northwind: Northwind, size: CrowdSize): Promise<v
     northwind.ann.id,
   )
   await addEvents(query, northwind, size.events, fast.id)
+  await addGrantEvents(query)
   await addQueues(query, northwind, size.queue, settled.id)
   await query('analyze')
 }
@@ -123,6 +129,17 @@ async function addEvents(query: Query, { ann }: Northwind, count: number, applic
      from generate_series(1, $1) n`,
     Math.min(count, 150),
     applicationId,
+  )
+}
+
+/** Of the application with most grants: what entering and deciding a code records. Older months have no partition. */
+async function addGrantEvents(query: Query): Promise<void> {
+  await query(
+    `insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, device_code_id)
+     select g.created_at, kind, 'user', g.user_id, 'web', g.account_id, g.user_id, g.application_id, g.device_code_id
+     from grants g, unnest('{code.claimed,grant.created}'::text[]) kind
+     where g.application_id = (select application_id from grants group by 1 order by count(*) desc limit 1)
+       and g.created_at >= date_trunc('month', now())`,
   )
 }
 

@@ -134,10 +134,11 @@ async function decideAbout(db: Queryable, id: string, decided: Decided, perDay: 
        select at + interval '2 minutes', 'code.rejected', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, code
        from codes where fate > $6 and fate <= $6 + $7),
      granted as (
-       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from)
+       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, last_used_on, requested_from, first_of_user)
        select grant_id, gen_random_uuid(), 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1,
          case when n % 4 = 0 then 'access_key' else 'token_set' end, '{orders:read}', code, 1,
-         at + interval '2 minutes', at + interval '2 minutes 4 seconds', (now() - (n % 5) * interval '1 day')::date, address
+         at + interval '2 minutes', at + interval '2 minutes 4 seconds', (now() - (n % 5) * interval '1 day')::date, address,
+         row_number() over (partition by customer order by at) = 1
        from codes where fate <= $6)
      insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
      select at + interval '2 minutes', 'grant.created', 'user', 'usr_demo' || lpad(customer::text, 8, '0'), 'web', 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'),
@@ -175,9 +176,11 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
          'grt_' || left(md5('firmware grant' || n::text), 20) as grant_id
        from (select n, now() - n * interval '7 seconds' as at from generate_series(1, 1030) n) drawn),
      granted as (
-       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, requested_from)
+       insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, device_code_id, key_id, created_at, issued_at, requested_from, first_of_user)
        select grant_id, gen_random_uuid(), 'acc_demo' || lpad(customer::text, 8, '0'), 'usr_demo' || lpad(customer::text, 8, '0'), $1, 'token_set', '{orders:read}',
-         code, 1, at, at + interval '3 seconds', ('198.19.' || (n * 11 % 120)::text || '.' || (1 + n % 250)::text)::inet
+         code, 1, at, at + interval '3 seconds', ('198.19.' || (n * 11 % 120)::text || '.' || (1 + n % 250)::text)::inet,
+         not exists (select from grants before where before.user_id = 'usr_demo' || lpad(customer::text, 8, '0') and before.application_id = $1)
+           and row_number() over (partition by customer order by at) = 1
        from codes),
      early as (
        insert into early_polls (device_code_id, application_id, polls, last_at)
