@@ -999,6 +999,8 @@ ALTER TABLE ONLY public.webhook_endpoints
 
 CREATE INDEX accounts_created_at_idx ON public.accounts USING btree (created_at, slug);
 
+CREATE INDEX accounts_has_operators_idx ON public.accounts USING btree (id) WHERE has_operators;
+
 CREATE INDEX accounts_name_idx ON public.accounts USING btree (lower(name) COLLATE "C", slug);
 
 CREATE INDEX accounts_slug_idx ON public.accounts USING btree (slug COLLATE "C");
@@ -1042,6 +1044,8 @@ CREATE INDEX audit_events_actor_id_at_idx ON ONLY public.audit_events USING btre
 CREATE INDEX audit_events_application_id_at_idx ON ONLY public.audit_events USING btree (application_id, at);
 
 CREATE INDEX audit_events_at_id_idx ON ONLY public.audit_events USING btree (at, id);
+
+CREATE INDEX audit_events_history_idx ON ONLY public.audit_events USING btree (application_id, at, id) WHERE ((kind ~~ 'application.%'::text) OR (kind ~~ 'review.%'::text) OR (kind = ANY (ARRAY['code.reported'::text, 'credential.reported'::text, 'code.crowd'::text])));
 
 CREATE INDEX audit_events_reports_idx ON ONLY public.audit_events USING btree (at) WHERE (kind = ANY (ARRAY['code.reported'::text, 'application.reported'::text, 'credential.reported'::text, 'code.crowd'::text]));
 

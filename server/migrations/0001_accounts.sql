@@ -30,6 +30,8 @@ create table accounts (
 create index accounts_name_idx on accounts (lower(name) collate "C", slug);
 create index accounts_slug_idx on accounts (slug collate "C");
 create index accounts_created_at_idx on accounts (created_at, slug);
+-- One account at most. Finds the previous one when OPERATOR_ACCOUNT changes.
+create index accounts_has_operators_idx on accounts (id) where has_operators;
 
 create table scopes (
   name        text constraint scopes_pkey primary key

@@ -33,6 +33,9 @@ create table audit_events (
 ) partition by range (at);
 
 create index audit_events_application_id_at_idx on audit_events (application_id, at);
+-- History of an application on the operators' page, without what its users do (store/reviews/reviewed-applications.ts).
+create index audit_events_history_idx on audit_events (application_id, at, id)
+  where kind like 'application.%' or kind like 'review.%' or kind in ('code.reported', 'credential.reported', 'code.crowd');
 create index audit_events_actor_id_at_idx on audit_events (actor_id, at);
 -- Recent reports against applications.
 create index audit_events_reports_idx on audit_events (at)

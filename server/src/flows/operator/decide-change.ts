@@ -9,7 +9,7 @@ import {
   markChangeDecided,
   type OperatorChange,
 } from '../../store/operator/operator-changes.ts'
-import { readOperator } from '../../store/operator/operators.ts'
+import { readOperator, readOperators } from '../../store/operator/operators.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import {
@@ -27,7 +27,7 @@ import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from './operator.ts'
 import { recordOperatorChange } from './propose-change.ts'
-import { problemOfSecond } from './second-operator.ts'
+import { problemAmong, problemOfSecond } from './second-operator.ts'
 
 /** Pending changes, as this operator sees them; oldest first. */
 export async function listOperatorChanges(
@@ -35,14 +35,14 @@ export async function listOperatorChanges(
   viewerId: string,
 ): Promise<readonly OperatorChangeLine[]> {
   const account = config.operatorAccount === null ? null : await findAccount(db, config.operatorAccount)
-  const lines: OperatorChangeLine[] = []
-  for (const pending of account ? await listPendingChanges(db, account.id) : []) {
+  const changes = account ? await listPendingChanges(db, account.id) : []
+  const known = await readOperators(db, [viewerId, ...changes.map(({ by }) => by)])
+  return changes.map((pending) => {
     const { id, change, email, proposedAt, expiresAt } = pending
-    const by = (await readOperator(db, pending.by))?.email ?? ''
-    const problem = await problemOfSecond(db, pending, viewerId)
-    lines.push({ id, change, email, by, own: pending.by === viewerId, proposedAt, expiresAt, problem })
-  }
-  return lines
+    const by = known.get(pending.by)?.email ?? ''
+    const problem = problemAmong(known, pending, viewerId)
+    return { id, change, email, by, own: pending.by === viewerId, proposedAt, expiresAt, problem }
+  })
 }
 
 export type ChangeConfirmation =

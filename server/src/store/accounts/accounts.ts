@@ -45,7 +45,11 @@ export async function findAccount(db: Queryable, slug: string): Promise<Account 
 
 /** Saves which account is the operators', for the command line, which may not be told. */
 export async function markOperatorsAccount(db: Queryable, slug: string): Promise<void> {
-  await db.query('update accounts set has_operators = (slug = $1) where has_operators <> (slug = $1)', [slug])
+  await db.query(
+    `update accounts set has_operators = (slug = $1)
+     where (has_operators or slug = $1) and has_operators <> (slug = $1)`,
+    [slug],
+  )
 }
 
 /** The slug of any account, for testing a subdomain; null while there is none. */

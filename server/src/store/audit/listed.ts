@@ -47,7 +47,7 @@ export type EventPage = {
 }
 
 /** Number of rows scanned for one filtered page: a rare match takes more pages, but no page takes long. */
-const LOOKED_AT = 20_000
+const LOOKED_AT = 5_000
 
 /**
  * One look-up per event, in the partition of its month. `offset 0` keeps the planner from scanning the chain instead.
@@ -106,8 +106,7 @@ export type SealedUpTo = { readonly position: number; readonly at: number }
 export async function readSealedUpTo(db: Queryable, accountId: string | null): Promise<SealedUpTo | null> {
   const { rows } = await db.query<SealedUpTo>(
     accountId === null
-      ? `select s.position, e.at from audit_seals s join audit_events e on e.id = s.event_id and e.at = s.event_at
-         order by s.position desc limit 1`
+      ? 'select position, event_at as at from audit_seals order by position desc limit 1'
       : `select s.position, e.at
          from (select id, at from audit_events where account_id = $1 order by at desc, id desc limit 200) e ${WITH_SEAL}
          where s.position is not null order by s.position desc limit 1`,
@@ -134,10 +133,10 @@ export async function readNames(
   return new Map(rows.map(({ id, name }) => [id, name]))
 }
 
-/** Finds users by e-mail address: at most one per account. */
+/** Finds users by e-mail address: at most one per account. The index over all accounts has the collation "C". */
 export async function findUserIds(db: Queryable, accountId: string | null, email: string): Promise<readonly string[]> {
   const { rows } = await db.query<{ id: string }>(
-    'select id from users where email = lower($1) and ($2::text is null or account_id = $2)',
+    'select id from users where email collate "C" = lower($1) and ($2::text is null or account_id = $2)',
     [email, accountId],
   )
   return rows.map(({ id }) => id)

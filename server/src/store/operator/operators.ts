@@ -7,17 +7,22 @@ import type { Queryable, Transaction } from '../postgres/postgres.ts'
 export const operatorsOf = (account: string) =>
   `array(select u.id from users u where u.account_id = ${account} and u.disabled_at is null and ${ADMINISTRATOR} order by 1)`
 
-/** An administrator of the operators' account, former ones included. Null: no such user. */
-export async function readOperator(db: Queryable, id: string): Promise<Operator | null> {
+/** Administrators of the operators' account by id, former ones included. */
+export async function readOperators(db: Queryable, ids: readonly string[]): Promise<ReadonlyMap<string, Operator>> {
   const { rows } = await db.query<Operator>(
     `select u.id, u.email, u.invited_by || u.promoted_by || u.enabled_by || u.reset_by as "accessFrom",
        u.disabled_at is null and ${ADMINISTRATOR} as active,
        exists (select from operator_changes c where c.user_id = u.id and c.outcome is null and c.expires_at > now())
          as "changePending"
-     from users u where u.id = $1`,
-    [id],
+     from users u where u.id = any($1)`,
+    [ids],
   )
-  return rows[0] ?? null
+  return new Map(rows.map((operator) => [operator.id, operator]))
+}
+
+/** Null: no such user. */
+export async function readOperator(db: Queryable, id: string): Promise<Operator | null> {
+  return (await readOperators(db, [id])).get(id) ?? null
 }
 
 const GIVER_COLUMNS = {
