@@ -21,6 +21,7 @@ import { createAttempts } from './flows/sign-in/attempts.ts'
 import { createRefusals } from './flows/sign-in/refusals.ts'
 import { strangerLimits } from './flows/sign-in/stranger.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
+import { createDecisionBus } from './gate/decision-bus.ts'
 import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
@@ -75,6 +76,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     reads: gatherReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate),
+    decisionBus: createDecisionBus(link),
     limiter: traced ? traceLimiter(limiter, where) : limiter,
     signInFailures: createSignInFailures(strangerLimits(config), link),
     load,
@@ -104,6 +106,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
 export async function closeContext(context: Context): Promise<void> {
   context.mailer?.close()
   context.load.close()
+  context.decisionBus.close()
   await Promise.all([context.gate.close(), context.db.close()])
 }
 

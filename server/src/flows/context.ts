@@ -7,6 +7,7 @@
 import type { Config } from '../config.ts'
 import type { Dns } from '../dns.ts'
 import type { Events } from '../events.ts'
+import type { DecisionBus } from '../gate/decision-bus.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
 import type { SignInFailures } from '../gate/sign-in-failures.ts'
@@ -39,6 +40,7 @@ export type Context = {
   readonly reads: GatheredReads
   readonly gate: Gate
   readonly decisions: DecisionFeed
+  readonly decisionBus: DecisionBus
   readonly limiter: Limiter
   readonly signInFailures: SignInFailures
   readonly load: Load

@@ -72,6 +72,8 @@ function connect(url: string): RedisClient {
   return new Cluster([{ host: address.hostname, port: Number(address.port || 6379) }], {
     enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
+    // For gate/decision-bus.ts.
+    shardedSubscribers: true,
     redisOptions: {
       ...redisOptions,
       ...(address.username ? { username: decodeURIComponent(address.username) } : {}),

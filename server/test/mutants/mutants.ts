@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
     id: 'F16',
     file: 'server/src/flows/device/decide.ts',
     text: `if (!rejected) return { outcome: 'not_open' }
-  await context.gate.drop(key.id)`,
+  await Promise.all([context.gate.drop(key.id), context.decisionBus.announce(key.id)])`,
     replacement: `if (!rejected) return { outcome: 'not_open' }`,
     tests: ['server/test/flows/device/decide.test.ts'],
     allows: 'a device that polled before the user’s no is told auth_pending for up to ten more seconds',

@@ -61,7 +61,7 @@ export async function grantDeviceCode(
   onPage: ShownOnPage | null = null,
   test: TestMode | null = null,
 ): Promise<GrantResult> {
-  const { db, gate, events, config } = context
+  const { db, gate, decisionBus, events, config } = context
   const grantId = createGrantId()
 
   const result = await db.transaction(async (tx) => {
@@ -117,7 +117,7 @@ export async function grantDeviceCode(
   })
 
   if (result.outcome !== 'granted') return result
-  await gate.drop(key.id)
+  await Promise.all([gate.drop(key.id), decisionBus.announce(key.id)])
   events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
 }
@@ -171,7 +171,7 @@ export async function rejectDeviceCode(
   })
 
   if (!rejected) return { outcome: 'not_open' }
-  await context.gate.drop(key.id)
+  await Promise.all([context.gate.drop(key.id), context.decisionBus.announce(key.id)])
   context.events.codeRejected(rejected.applicationId, rejected.accountId)
   return { outcome: 'rejected' }
 }
