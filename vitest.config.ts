@@ -18,7 +18,7 @@ const PURE = [
 ]
 
 const WAITING = [
-  'server/test/conformance/{decision-elsewhere,limits,transitions}.test.ts',
+  'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
   'server/test/faults/drain.test.ts',
   'server/test/gate/contract.test.ts',
   'server/test/interop/proxies-restart.test.ts',

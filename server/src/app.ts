@@ -10,6 +10,7 @@ import { createApplicationCopy } from './flows/applications/cache.ts'
 import { createUsageCounters } from './flows/applications/usage-counters.ts'
 import type { Context } from './flows/context.ts'
 import { createDecisionFeed } from './flows/device/decision-feed.ts'
+import { createHeldPolls } from './flows/device/held-polls.ts'
 import { createLiveCodes } from './flows/device/live-codes.ts'
 import { createGrantCache } from './flows/grants/cache.ts'
 import { createMetricsReader, type MetricsReader } from './flows/operator/metrics.ts'
@@ -68,6 +69,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
       ? null
       : openRedis(config.redisUrl, (answers, reason) => events.engine('redis', answers, reason))
   const gate = link ? createRedisGate(link) : createLocalGate()
+  const heldPolls = createHeldPolls()
   const limiter = createLimiter(config, link)
   const where = link ? 'redis' : 'in process'
   return {
@@ -75,8 +77,9 @@ export async function createContext(config: Config, traced = false): Promise<Con
     db,
     reads: gatherReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
-    decisions: createDecisionFeed(db.reads, gate),
+    decisions: createDecisionFeed(db.reads, gate, heldPolls),
     decisionBus: createDecisionBus(link),
+    heldPolls,
     limiter: traced ? traceLimiter(limiter, where) : limiter,
     signInFailures: createSignInFailures(strangerLimits(config), link),
     load,
@@ -154,6 +157,7 @@ export async function startService(config: Config): Promise<RunningService> {
     stop: async () => {
       context.events.draining(config.drainMs / 1000)
       server.drain()
+      context.heldPolls.stop()
       await new Promise((resolve) => setTimeout(resolve, config.drainMs))
       context.passwords.endLater()
       await server.close()
@@ -191,6 +195,7 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()
+  context.decisionBus.listen(context.heldPolls.decided)
   // If the count fails or times out, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
   return server.listen(host, port)

@@ -26,6 +26,7 @@ import type { Counts } from '../telemetry/counts.ts'
 import type { ApplicationCopy } from './applications/cache.ts'
 import type { UsageCounters } from './applications/usage-counters.ts'
 import type { DecisionFeed } from './device/decision-feed.ts'
+import type { HeldPolls } from './device/held-polls.ts'
 import type { LiveCodes } from './device/live-codes.ts'
 import type { GrantCache } from './grants/cache.ts'
 import type { Tasks } from './operator/tasks.ts'
@@ -41,6 +42,7 @@ export type Context = {
   readonly gate: Gate
   readonly decisions: DecisionFeed
   readonly decisionBus: DecisionBus
+  readonly heldPolls: HeldPolls
   readonly limiter: Limiter
   readonly signInFailures: SignInFailures
   readonly load: Load

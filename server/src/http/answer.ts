@@ -1,5 +1,6 @@
 /** Answer of a handler: plain values. respond.ts turns them into the response, for all handlers alike. */
 import type { RefusalCode } from '../core/refusal.ts'
+import type { Held } from '../flows/device/poll.ts'
 
 /** Fields of a success, in the order in which they are written. Lists are used only on routes without XML. */
 export type Fields = Readonly<Record<string, string | number | boolean | readonly string[]>>
@@ -18,6 +19,8 @@ export type Answer = (
   readonly wwwAuthenticate?: string
   /** `Access-Control-Allow-Origin`: the one origin whose pages may read the response (Fetch, section 3.2.3). */
   readonly allowOrigin?: string
+  /** The answer was held because the client prefers to wait: `Preference-Applied` (RFC 7240, section 3). */
+  readonly held?: Held
   /** Called once, after the response: whether it was handed to the operating system. */
   readonly whenSent?: (sent: boolean) => Promise<void>
 }

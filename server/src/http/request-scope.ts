@@ -19,6 +19,8 @@ export type RequestScope = {
   route: string
   /** The peer is one of our own proxies: its `x-request-id` and trace headers are trusted. */
   readonly fromProxy: boolean
+  /** Part of the duration that the client asked to wait (`Prefer: wait`). */
+  heldMs: number
 }
 
 /** No route has matched, or none yet. */
@@ -56,7 +58,12 @@ export function createScopeOpener(trusted: readonly string[]): ScopeOpener {
   return (request) => {
     const fromProxy = isProxy(request.socket)
     const given = fromProxy ? singleHeader(request, 'x-request-id') : null
-    return { id: given !== null && HARMLESS.test(given) ? given : createRequestId(), route: NO_ROUTE, fromProxy }
+    return {
+      id: given !== null && HARMLESS.test(given) ? given : createRequestId(),
+      route: NO_ROUTE,
+      fromProxy,
+      heldMs: 0,
+    }
   }
 }
 

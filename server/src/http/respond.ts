@@ -36,6 +36,7 @@ export function respond(
   if (bytes > 0) headers['content-type'] = 'type' in answer ? answer.type : CONTENT_TYPES[format]
   if ('headers' in answer) Object.assign(headers, answer.headers)
   if (answer.retryAfterSeconds !== undefined) headers['retry-after'] = String(answer.retryAfterSeconds)
+  if (answer.held !== undefined) headers['preference-applied'] = `wait=${answer.held.maxSeconds}`
   if (answer.allow !== undefined) headers.allow = answer.allow
   if (answer.wwwAuthenticate !== undefined) headers['www-authenticate'] = answer.wwwAuthenticate
   if (answer.allowOrigin !== undefined) {

@@ -21,6 +21,8 @@ export type ApiRequest = {
   /** The client's network address, as far as it can be determined (client-address.ts). */
   address(): string | null
   readonly draining: boolean
+  /** Calls back when the client disconnects. Returns a function that stops it. */
+  onDisconnect(callback: () => void): () => void
 }
 
 export type Handler = (context: Context, request: ApiRequest) => Promise<Answer>

@@ -48,6 +48,12 @@ export function createEndpointServer(context: Context, addressOf: AddressReader)
       header: (name: string) => singleHeader(request, name),
       address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       draining,
+      onDisconnect: (callback: () => void) => {
+        const { socket } = request
+        if (socket.destroyed) callback()
+        socket.once('close', callback)
+        return () => void socket.off('close', callback)
+      },
     }
     const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
     send(answer)

@@ -87,9 +87,10 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       .finally(() => afterwards.delete(caught))
     afterwards.add(caught)
   }
-  const answer = (response: ServerResponse, { id }: RequestScope, format: Format, given: Answer) => {
+  const answer = (response: ServerResponse, scope: RequestScope, format: Format, given: Answer) => {
+    scope.heldMs = given.held?.ms ?? 0
     if (draining) response.setHeader('connection', 'close')
-    const after = respond(response, id, format, given, security)
+    const after = respond(response, scope.id, format, given, security)
     if (!after) return
     requests.leased(1)
     track(after.finally(() => requests.leased(-1)))
@@ -135,7 +136,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     } catch (error) {
       answer(response, scope, format, answerToError(context, error))
     } finally {
-      const ms = performance.now() - startedAt
+      const ms = performance.now() - startedAt - scope.heldMs
       requests.ended(scope.route, response.statusCode, ms / 1000)
       context.events.answered?.({ method: request.method ?? '', status: response.statusCode, ms })
     }

@@ -76,6 +76,7 @@ async function pollAndVanish(service: TestService, deviceCode: string, variant: 
     deviceCode,
     variant: variant === 'oauth' ? 'token_set' : 'access_key',
     idempotencyKey: null,
+    wait: null,
   })
   if (result.outcome !== 'accepted' || !result.ticket) throw new Error(`the poll was answered ${result.outcome}`)
   await releaseDelivery(context, result.ticket)

@@ -326,7 +326,7 @@ describe('collecting a granted device code', () => {
   const collect = async (scene: Scene) => {
     const { deviceCode } = await scene.grantedCode()
     return () => {
-      const poll = { deviceCode, variant: scene.pathVariant, idempotencyKey: null }
+      const poll = { deviceCode, variant: scene.pathVariant, idempotencyKey: null, wait: null }
       return outcome(pollDeviceCode(service.context, { ...by(scene), ...poll }))
     }
   }

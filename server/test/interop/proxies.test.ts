@@ -85,6 +85,22 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     ])
   })
 
+  it('lets a poll wait for the decision as long as it may', async () => {
+    const polls = await Promise.all(
+      ['granted', 'nothing'].map(async (decision) => {
+        const code = await atService('/auth/oauth/device/code', { body: form({ state: decision }) })
+        const sent = { body: form({ device_code: code.body.device_code }), headers: { prefer: 'wait=25' } }
+        const answer = atService('/auth/oauth/device/polling', sent)
+        await sleep(1_000)
+        if (decision === 'granted') expect(await service.grant(code.body.user_code)).toBe('granted')
+        return answer
+      }),
+    )
+    expect(polls.map(({ status }) => status)).toEqual([200, 400])
+    expect(polls[1]?.body.error).toBe('auth_pending')
+    expect(polls.map(({ headers }) => headers['preference-applied'])).toEqual(['wait=25', 'wait=25'])
+  })
+
   it('forwards pages at the account’s host, with its Host header', async () => {
     const page = await atAccount('/sign-in', { method: 'GET' })
     expect(page.status).toBe(200)

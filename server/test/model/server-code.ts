@@ -129,6 +129,7 @@ export class ServerCode {
       deviceCode: this.#record.device_code,
       variant: this.#device.variant === 'oauth' ? 'token_set' : 'access_key',
       idempotencyKey: key,
+      wait: null,
     })
     const word = result.outcome.replace(/^auth_(rejected|expired)$/, '$1')
     const { expected, lease } = await this.#expect({ from, to: performance.now() }, key, word)

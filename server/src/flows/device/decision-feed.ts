@@ -1,13 +1,14 @@
 /**
  * Decision feed: brings decisions made in another process or on the command line to this one. Each pull drops the
- * gate's hints for the codes decided since the last pull, so that their next poll reads the row. Announcements may be
- * lost, repeated or out of order, because they only ever lead to a read.
+ * gate's hints for the codes decided since the last pull and wakes their held polls, so that the row is read.
+ * Announcements may be lost, repeated or out of order, because they only ever lead to a read.
  * docs/decisions/0026-decisions-are-announced-by-the-audit-log.md.
  */
 import type { Gate } from '../../gate/gate.ts'
 import { readAnnouncedDecisions } from '../../store/device/decision-feed.ts'
 import { type History, isContinued } from '../../store/postgres/history.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
+import type { HeldPolls } from './held-polls.ts'
 
 export type DecisionFeed = { pull(): Promise<void> }
 
@@ -20,6 +21,7 @@ const MAX_TRANSACTION_MS = 30_000
 export function createDecisionFeed(
   db: Queryable,
   gate: Pick<Gate, 'drop' | 'forgetHints'>,
+  heldPolls: Pick<HeldPolls, 'decided'>,
   monotonicMs: () => number = () => performance.now(),
 ): DecisionFeed {
   /** Transaction number from which the next pull reads; null: only decisions from now on. */
@@ -35,6 +37,7 @@ export function createDecisionFeed(
       const now = monotonicMs()
       const { deviceCodeIds, oldestRunning, history: current } = await readAnnouncedDecisions(db, from)
       await Promise.all(deviceCodeIds.map((id) => gate.drop(id)))
+      deviceCodeIds.forEach(heldPolls.decided)
       const lost = history !== null && !isContinued(history, current)
       history = current
       // Hints may be about codes that were lost, and decisions made since then were not announced to this process.

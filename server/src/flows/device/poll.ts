@@ -15,6 +15,7 @@ import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 import { type IssuedKey, type IssuedTokenSet, issueFirst } from '../grants/issue.ts'
 import type { DeliveryTicket } from './deliver.ts'
+import type { HeldPoll } from './held-polls.ts'
 
 export type PollRequest = {
   readonly applicationId: string
@@ -24,14 +25,28 @@ export type PollRequest = {
   /** Given by the polled path. */
   readonly variant: Variant
   readonly idempotencyKey: string | null
+  /** Null: the answer is not held. */
+  readonly wait: Wait | null
+}
+
+export type Wait = {
+  readonly seconds: number
+  /** Calls back when the client disconnects. Returns a function that stops it. */
+  onDisconnect(callback: () => void): () => void
 }
 
 /** The six outcomes. The caller confirms or releases a ticket with `deliver.ts`; a repeated answer has no ticket. */
-export type PollResult =
+export type PollResult = (
   | { readonly outcome: 'auth_pending' | 'slow_down'; readonly intervalSeconds: number }
   | { readonly outcome: 'invalid' }
   | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
   | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
+) & {
+  /** Absent if the answer was not held. */
+  readonly held?: Held
+}
+
+export type Held = { readonly ms: number; readonly maxSeconds: number }
 
 export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 
@@ -45,14 +60,47 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   if (!code || code.variant !== request.variant) return INVALID
   if (isForgotten(code, applications.now())) return INVALID
 
-  const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
-  context.usage.count(request.applicationId, 'polls')
-  if (early) context.usage.count(request.applicationId, 'earlyPolls')
-  const known = pending && !isExpired(code, applications.now())
-  const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
-  // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
-  if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
-  return result
+  const held = request.wait && context.heldPolls.open(code.id, request.applicationId)
+  try {
+    const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
+    context.usage.count(request.applicationId, 'polls')
+    if (early) context.usage.count(request.applicationId, 'earlyPolls')
+    const known = pending && !isExpired(code, applications.now())
+    const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
+    // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
+    if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
+    return request.wait && held && result.outcome === 'auth_pending'
+      ? await hold(context, request, code, request.wait, held)
+      : result
+  } finally {
+    held?.close()
+  }
+}
+
+/** Waits until the code is decided or expires, its time is over, or the poll is released. */
+async function hold(
+  context: Context,
+  request: PollRequest,
+  code: DeviceCodeText,
+  wait: Wait,
+  held: HeldPoll,
+): Promise<PollResult> {
+  const heldFrom = performance.now()
+  const expiresInMs = code.expiresAt - context.applications.now()
+  const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
+  const stopWatching = wait.onDisconnect(held.release)
+  try {
+    for (;;) {
+      const woken = await held.until(Math.max(0, heldFrom + waitMs - performance.now()))
+      const ended = woken === 'released' || (woken === 'over' && !isExpired(code, context.applications.now()))
+      const result = ended ? notYet(code, false) : await lookOrWait(context, request, code, false)
+      // A wrong announcement: the code is still pending.
+      if (woken === 'decided' && result.outcome === 'auth_pending') continue
+      return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
+    }
+  } finally {
+    stopWatching()
+  }
 }
 
 async function lookOrWait(

@@ -30,7 +30,7 @@ export function createMetricsReader(context: Context): MetricsReader {
 }
 
 /** Metrics known in process, without a query. */
-function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonly Family[] {
+function readOwn({ config, db, gate, heldPolls, load, liveCodes, tasks }: Context): readonly Family[] {
   const pools = db.pools()
   const { shed, delayMs } = load.figures()
   const perPool = (value: (pool: (typeof pools)[number]) => number) =>
@@ -81,6 +81,7 @@ function readOwn({ config, db, gate, load, liveCodes, tasks }: Context): readonl
       'Number of requests waiting for a connection to PostgreSQL, by pool.',
       perPool(({ waiting }) => waiting),
     ),
+    gauge('latchkey_held_polls', 'Number of polls that this process holds until the user decides.', heldPolls.count),
     gauge('latchkey_waiting_devices', 'Number of pending device codes, counted every 30 seconds.', liveCodes.count()),
     gauge(
       'latchkey_task_overdue',

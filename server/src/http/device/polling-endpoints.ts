@@ -1,10 +1,11 @@
 /** Endpoints that poll for the outcome of a device code. docs/interface.md, "Poll for authorization". */
 import type { Variant } from '../../core/device/code.ts'
+import { MAX_WAIT_SECONDS, readWait } from '../../core/device/wait.ts'
 import { formatScope } from '../../core/grants/scope.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Context } from '../../flows/context.ts'
 import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../../flows/device/deliver.ts'
-import { type Issued, type PollResult, pollDeviceCode } from '../../flows/device/poll.ts'
+import { type Issued, type PollResult, pollDeviceCode, type Wait } from '../../flows/device/poll.ts'
 import type { Answer, Fields } from '../answer.ts'
 import { accessKey, applicationId, applicationSecret, echoedState, grantedScope, tokenSet } from '../fields.ts'
 import type { Operation } from '../openapi/operation.ts'
@@ -31,6 +32,7 @@ function polling(variant: Variant): Handler {
       deviceCode: parsed.device_code,
       variant,
       idempotencyKey: request.header('idempotency-key'),
+      wait: readWaitOf(request),
     })
     return answerToPoll(context, result, issuedFields)
   }
@@ -45,22 +47,32 @@ function readPoll(request: ApiRequest): Parsed<typeof form> | null {
   }
 }
 
+/** Null: the client did not ask to wait, or this process is stopping. */
+export function readWaitOf(request: ApiRequest): Wait | null {
+  const seconds = request.draining ? null : readWait(request.header('prefer'))
+  return seconds === null ? null : { seconds, onDisconnect: request.onDisconnect }
+}
+
 /** Maps the six outcomes of a poll to answers. `fieldsOf`: the fields of an accepted one in this dialect. */
 export function answerToPoll(context: Context, result: PollResult, fieldsOf: (issued: Issued) => Fields): Answer {
   context.counts.polls.add(result.outcome)
+  const held = result.held ? { held: result.held } : {}
   switch (result.outcome) {
     case 'invalid':
-      return { refusal: 'invalid' }
+      return { refusal: 'invalid', ...held }
     case 'auth_pending':
-    case 'slow_down':
-      return { refusal: result.outcome, retryAfterSeconds: result.intervalSeconds }
+    case 'slow_down': {
+      // The interval counts from arrival to arrival: after a held answer little or nothing of it is left.
+      const left = result.intervalSeconds - Math.floor((result.held?.ms ?? 0) / 1000)
+      return { refusal: result.outcome, retryAfterSeconds: Math.max(0, left), ...held }
+    }
     case 'auth_rejected':
     case 'auth_expired':
-      return { refusal: result.outcome, ...delivering(context, result.ticket) }
+      return { refusal: result.outcome, ...held, ...delivering(context, result.ticket) }
     case 'accepted':
       if (result.ticket)
         context.counts.credentials.add('accessKey' in result.issued ? 'access_key' : 'token_set', 'first')
-      return { status: 200, fields: fieldsOf(result.issued), ...delivering(context, result.ticket) }
+      return { status: 200, fields: fieldsOf(result.issued), ...held, ...delivering(context, result.ticket) }
   }
 }
 
@@ -77,7 +89,13 @@ function issuedFields(issued: Issued): Fields {
   return { access_token: accessToken, refresh_token: refreshToken, expires_in: expiresInSeconds, scope, state }
 }
 
-const idempotencyKey = {
+const pollHeaders = {
+  Prefer: optional(
+    text(
+      `\`wait=N\` (RFC 7240): while the code is pending, the answer is held for up to N seconds, at most ${MAX_WAIT_SECONDS}, and sent as soon as the user has decided. An answer that was held has \`Preference-Applied: wait=N\`, and the next poll may come at once, if \`interval\` seconds have passed since this one arrived.`,
+      { maxLength: 255 },
+    ),
+  ),
   'Idempotency-Key': optional(
     text(
       'One random text per device code, sent with every poll: 1 to 255 printable characters without spaces. If the final answer got lost on its way, a poll with the same key gets it again for 10 minutes, with the `expires_in` that is left.',
@@ -97,7 +115,7 @@ const described = {
   security: ['applicationInForm'],
   description: POLLING,
   form,
-  headers: idempotencyKey,
+  headers: pollHeaders,
   refusals: ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid'],
   noOther: true,
 } as const satisfies Partial<Operation>

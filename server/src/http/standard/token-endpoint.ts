@@ -5,7 +5,7 @@ import { exchangeCode } from '../../flows/dialog/exchange-code.ts'
 import type { IssuedTokenSet } from '../../flows/grants/issue.ts'
 import { refreshTokenSet } from '../../flows/grants/refresh.ts'
 import type { Answer, Fields } from '../answer.ts'
-import { answerToPoll } from '../device/polling-endpoints.ts'
+import { answerToPoll, readWaitOf } from '../device/polling-endpoints.ts'
 import {
   accessToken,
   bearer,
@@ -87,6 +87,7 @@ async function byDeviceCode(
     deviceCode: parse(deviceForm, parameters).device_code,
     variant: 'token_set',
     idempotencyKey: request.header('idempotency-key'),
+    wait: readWaitOf(request),
   })
   return answerToPoll(context, result, (issued) => {
     if (!('accessToken' in issued)) throw new Error('a code for a token set led to something else')
@@ -129,6 +130,12 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
       scope: refreshForm.scope,
     },
     headers: {
+      Prefer: optional(
+        text(
+          'For polls: `wait=N` holds the answer of a pending code for up to N seconds, at most 25, and sends it as soon as the user has decided.',
+          { maxLength: 255 },
+        ),
+      ),
       'Idempotency-Key': optional(
         text(
           'For polls and code exchanges: one random text per code. With it a lost final answer can be asked for again for 10 minutes.',

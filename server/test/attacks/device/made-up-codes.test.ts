@@ -62,7 +62,14 @@ it(`DC-08: ${figure(BY_FLOW)} made-up codes, and ${figure(BY_HTTP)} more over HT
   const { context, application, config } = service
   const { id: applicationId, secret } = application
   const poll = (deviceCode: string) =>
-    pollDeviceCode(context, { applicationId, secret, deviceCode, variant: 'token_set', idempotencyKey: null })
+    pollDeviceCode(context, {
+      applicationId,
+      secret,
+      deviceCode,
+      variant: 'token_set',
+      idempotencyKey: null,
+      wait: null,
+    })
   const expiresAt = Date.now() + 900_000
   const genuine = {
     id: createDeviceCodeId(Date.now()),

@@ -69,9 +69,12 @@ it('SC-07: the service paces polls and counts requests and failed sign-ins there
   const { context } = service
   const device = service.device()
   const code = await device.code()
-  expect((await device.poll(code.device_code)).body).toMatchObject({ error: 'auth_pending' })
+  const held = device.poll(code.device_code, { prefer: 'wait=20' })
+  await expect.poll(() => context.heldPolls.count).toBe(1)
+  await sleep(100)
   expect((await device.poll(code.device_code)).body).toMatchObject({ error: 'slow_down' })
   await service.reject(code.user_code)
+  expect((await held).body).toMatchObject({ error: 'auth_rejected' })
   expect((await context.limiter.dialog('192.0.2.0/24')).passed).toBe(true)
   context.limiter.codes.take({ applicationId: service.application.id, network: '192.0.2.0/24' })
   await context.limiter.codes.exchange()
@@ -82,6 +85,10 @@ it('SC-07: the service paces polls and counts requests and failed sign-ins there
   expect(context.gate).toMatchObject({ answers: true, failures: 0 })
   const written = Number(/db0:keys=(\d+)/.exec(await asService.info('keyspace'))?.[1])
   expect(written, 'pace, hint, a count each of requests, codes and dialogs, and four of failed sign-ins').toBe(9)
+})
+
+it('SC-07: the service announces decisions there and hears of them', async () => {
+  expect(await asService.publish('decided', 'a code'), 'the number of its subscribers').toBe(1)
 })
 
 it('latchkey doctor finds nothing wrong with it', async () => {

@@ -108,7 +108,14 @@ async function hammer(codes: readonly Asked[], polls: number): Promise<number> {
   let told = 0
   await inLanes(codes.length * polls, async (index) => {
     const { deviceCode } = codes[Math.floor(index / polls)] as Asked
-    const request = { applicationId, secret, deviceCode, variant: 'token_set', idempotencyKey: null } as const
+    const request = {
+      applicationId,
+      secret,
+      deviceCode,
+      variant: 'token_set',
+      idempotencyKey: null,
+      wait: null,
+    } as const
     if ((await pollDeviceCode(service.context, request)).outcome === 'slow_down') told += 1
   })
   return told

@@ -16,20 +16,24 @@ afterAll(() => service.stop())
 
 let now = 0
 let dropped: string[] = []
+let woken: string[] = []
 let forgotten: string[] = []
 let feed: DecisionFeed
 const createFeed = (db: Queryable) =>
   createDecisionFeed(
     db,
     { drop: async (id) => void dropped.push(id), forgetHints: () => void forgotten.push('hints') },
+    { decided: (id) => void woken.push(id) },
     () => now,
   )
 
 /** Device code ids announced by a pull. */
 async function pull(): Promise<readonly string[]> {
   dropped = []
+  woken = []
   forgotten = []
   await feed.pull()
+  expect(woken, 'their held polls read the row').toEqual(dropped)
   return dropped
 }
 

@@ -74,7 +74,7 @@ export async function createScene(service: TestService) {
     const granted = await grantedCode(variant)
     const { deviceCode } = granted
     const by = { applicationId: application.id, secret: application.secret }
-    const answer = await pollDeviceCode(context, { ...by, deviceCode, variant, idempotencyKey: null })
+    const answer = await pollDeviceCode(context, { ...by, deviceCode, variant, idempotencyKey: null, wait: null })
     if (answer.outcome !== 'accepted') throw new Error(`not collected: ${answer.outcome}`)
     return { grantId: granted.grantId, issued: answer.issued }
   }

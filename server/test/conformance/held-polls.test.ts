@@ -1,0 +1,221 @@
+/** docs/interface.md, "Wait for the decision": polls with `Prefer: wait`. */
+import { request } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
+import { engineUrl } from '../rig/engines/database.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { startTestService, type TestService } from '../rig/service.ts'
+
+const INTERVAL_MS = 1_000
+/** Far less than any interval: the answer was held, and came by itself. */
+const AT_ONCE_MS = 700
+
+let service: TestService
+beforeAll(async () => {
+  service = await startTestService({ POLL_INTERVAL: '1' })
+})
+afterAll(() => service.stop())
+
+const WAIT = { prefer: 'wait=20' }
+const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
+
+type Timed = { readonly answer: WireAnswer; readonly tookMs: number; readonly endedAt: number }
+
+async function timed(sent: Promise<WireAnswer>): Promise<Timed> {
+  const from = performance.now()
+  const answer = await sent
+  return { answer, tookMs: performance.now() - from, endedAt: performance.now() }
+}
+
+/** Until the server holds so many. */
+async function untilHeld(count = 1): Promise<void> {
+  await expect.poll(() => service.context.heldPolls.count, { timeout: 5_000 }).toBe(count)
+  // Registered before the row is read: held a moment later.
+  await sleep(100)
+}
+
+async function decideWhileHeld(poll: Promise<WireAnswer>, decide: () => Promise<string>) {
+  const waiting = timed(poll)
+  await untilHeld()
+  expect(await decide()).toMatch(/granted|rejected/)
+  const decidedAt = performance.now()
+  const { answer, endedAt } = await waiting
+  return { answer, afterMs: endedAt - decidedAt }
+}
+
+const standardPoll = (device: Device, code: CodeRecord) =>
+  post(device.address, '/oauth/token', {
+    form: {
+      grant_type: DEVICE_CODE,
+      client_id: device.application.id,
+      client_secret: device.application.secret,
+      device_code: code.device_code,
+    },
+    headers: WAIT,
+  })
+
+describe('a poll that waits is answered when the user decides', () => {
+  it.each(['oauth', 'key'] as const)('granted, variant %s', async (variant) => {
+    const device = service.device(variant)
+    const code = await device.code()
+    const { answer, afterMs } = await decideWhileHeld(device.poll(code.device_code, WAIT), () =>
+      service.grant(code.user_code),
+    )
+    expect([answer.status, answer.headers['preference-applied']]).toEqual([200, 'wait=20'])
+    expect(afterMs).toBeLessThan(AT_ONCE_MS)
+    expect((await device.poll(code.device_code)).body.error, 'it was delivered once').toBe('invalid')
+  })
+
+  it('rejected', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const { answer, afterMs } = await decideWhileHeld(device.poll(code.device_code, WAIT), () =>
+      service.reject(code.user_code),
+    )
+    expect(answer.body.error).toBe('auth_rejected')
+    expect(afterMs).toBeLessThan(AT_ONCE_MS)
+  })
+
+  it('in the standard dialect', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const { answer } = await decideWhileHeld(standardPoll(device, code), () => service.grant(code.user_code))
+    expect(answer.body).toMatchObject({ token_type: 'Bearer' })
+    expect(answer.headers['preference-applied']).toBe('wait=20')
+  })
+})
+
+describe('a poll that waits in vain', () => {
+  it('ends with auth_pending after its time; the next may come at once', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const { answer, tookMs } = await timed(device.poll(code.device_code, { prefer: 'wait=2' }))
+    expect(answer.body.error).toBe('auth_pending')
+    expect([answer.headers['preference-applied'], answer.headers['retry-after']]).toEqual(['wait=2', '0'])
+    expect(tookMs).toBeGreaterThan(1_990)
+    expect((await device.poll(code.device_code)).body.error).toBe('auth_pending')
+  })
+
+  it('ends with auth_expired when its code expires meanwhile', async () => {
+    const short = await startTestService({ POLL_INTERVAL: '1', DEVICE_CODE_LIFETIME: '60' }, { clock: true })
+    try {
+      const device = short.device()
+      const code = await device.code()
+      await short.database.advance(57_000)
+      await short.context.applications.refresh()
+      const { answer, tookMs } = await timed(device.poll(code.device_code, WAIT))
+      expect(answer.body.error).toBe('auth_expired')
+      expect(tookMs).toBeLessThan(10_000)
+    } finally {
+      await short.stop()
+    }
+  })
+
+  it('is released without a trace when its client disconnects: the next poll gets the outcome', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const form = new URLSearchParams({ ...device.credentials, device_code: code.device_code }).toString()
+    const lost = request(`${service.address}/auth/oauth/device/polling`, {
+      method: 'POST',
+      headers: { ...WAIT, 'content-type': 'application/x-www-form-urlencoded', 'content-length': form.length },
+    })
+    lost.on('error', () => {})
+    lost.end(form)
+    await untilHeld()
+    lost.destroy()
+    await expect.poll(() => service.context.heldPolls.count).toBe(0)
+    await service.grant(code.user_code)
+    await sleep(INTERVAL_MS)
+    expect((await device.poll(code.device_code)).status).toBe(200)
+  })
+})
+
+describe('the pace', () => {
+  it('a poll inside the interval gets slow_down and leaves the first held; a later one releases it', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const first = timed(device.poll(code.device_code, WAIT))
+    await untilHeld()
+    const early = await timed(device.poll(code.device_code, WAIT))
+    expect([early.answer.body.error, early.answer.headers['preference-applied']]).toEqual(['slow_down', undefined])
+    expect(service.context.heldPolls.count).toBe(1)
+    await sleep(INTERVAL_MS)
+    const later = device.poll(code.device_code, WAIT)
+    expect((await first).answer.body.error).toBe('auth_pending')
+    await service.grant(code.user_code)
+    expect((await later).status).toBe(200)
+  })
+
+  it('without the header nothing is held', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const { answer, tookMs } = await timed(device.poll(code.device_code))
+    expect([answer.body.error, answer.headers['preference-applied']]).toEqual(['auth_pending', undefined])
+    expect(answer.headers['retry-after']).toBe('1')
+    expect(tookMs).toBeLessThan(INTERVAL_MS)
+  })
+
+  it('a final outcome that is there already is not held', async () => {
+    const device = service.device()
+    const code = await device.code()
+    await service.grant(code.user_code)
+    const { answer } = await timed(device.poll(code.device_code, WAIT))
+    expect([answer.status, answer.headers['preference-applied']]).toEqual([200, undefined])
+  })
+})
+
+describe('between processes', () => {
+  const started: ServerProcess[] = []
+  const start = async (on: TestService, environment: Record<string, string> = {}) => {
+    const server = await startServerProcess({ DATABASE_URL: on.database.url, POLL_INTERVAL: '1', ...environment })
+    started.push(server)
+    return server
+  }
+  afterAll(() => Promise.all(started.map((server) => server.kill('SIGKILL'))))
+
+  /** Milliseconds from the decision, made in the process of `by`, to the answer of another one; the median of ten. */
+  async function decideElsewhere(by: TestService, server: ServerProcess): Promise<number> {
+    const device = new Device(server.address, by.application)
+    const took: number[] = []
+    for (let round = 0; round < 10; round += 1) {
+      const code = await device.code()
+      const waiting = timed(device.poll(code.device_code, WAIT))
+      await sleep(300)
+      expect(await by.grant(code.user_code)).toBe('granted')
+      const decidedAt = performance.now()
+      const { answer, endedAt } = await waiting
+      expect(answer.status).toBe(200)
+      took.push(endedAt - decidedAt)
+    }
+    return took.sort((a, b) => a - b)[5] ?? Number.NaN
+  }
+
+  it('without Redis a decision arrives within a second', async () => {
+    expect(await decideElsewhere(service, await start(service))).toBeLessThan(1_000)
+  })
+
+  it('with Redis it arrives at once, where the feed alone takes an eighth of a second', async () => {
+    const redis = { REDIS_URL: engineUrl('REDIS_URL') }
+    const shared = await startTestService({ POLL_INTERVAL: '1', ...redis })
+    try {
+      expect(await decideElsewhere(shared, await start(shared, redis))).toBeLessThan(100)
+    } finally {
+      await shared.stop()
+    }
+  })
+
+  it('a process that stops answers every held poll within a second, without an error', async () => {
+    const server = await start(service, { DRAIN: '1' })
+    const device = new Device(server.address, service.application)
+    const codes = await Promise.all(Array.from({ length: 20 }, () => device.code()))
+    const waiting = codes.map((code) => timed(device.poll(code.device_code, WAIT)))
+    await sleep(1_000)
+    const stoppedAt = performance.now()
+    const ending = server.kill('SIGTERM')
+    const answers = await Promise.all(waiting)
+    expect(answers.map(({ answer }) => answer.body.error)).toEqual(codes.map(() => 'auth_pending'))
+    expect(Math.max(...answers.map(({ endedAt }) => endedAt)) - stoppedAt).toBeLessThan(1_000)
+    await ending
+  })
+})
