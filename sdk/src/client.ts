@@ -34,6 +34,12 @@ export interface ClientOptions {
   readonly fetch?: typeof globalThis.fetch | undefined
   readonly clock?: Clock | undefined
   /**
+   * Whether polls ask the service to hold its response until the user decides, for up to 25 seconds (`Prefer: wait`).
+   * Default: true. Without it the session learns of the decision at the next interval: for programs whose requests must
+   * be short.
+   */
+  readonly holdPolls?: boolean | undefined
+  /**
    * `User-Agent` of the requests; the consent page shows it as the name of the device. Browsers do not let programs set
    * it.
    */
@@ -125,6 +131,7 @@ export function createParts(options: ClientOptions): Parts {
     wire,
     clock,
     store,
+    holdPolls: options.holdPolls ?? true,
     application: appSecret ? { SVCappid: appId, SVCsecret: appSecret } : { SVCappid: appId },
     tell: (name, value) => {
       for (const listener of listeners[name]) inform(listener, value)

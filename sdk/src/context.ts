@@ -16,6 +16,7 @@ export interface Context {
   readonly wire: Wire
   readonly clock: Clock
   readonly store: Store
+  readonly holdPolls: boolean
   /** Identifies the application in every request. A public application has no secret. */
   readonly application: { readonly SVCappid: string; readonly SVCsecret?: string }
   readonly tell: <K extends keyof ClientEvents>(name: K, value: ClientEvents[K]) => void

@@ -11,10 +11,10 @@ import type { Context } from './context.ts'
 import { type CredentialsOf, readAccessKey, readTokenSet, type Variant } from './credentials.ts'
 import { dialectFor, outcomeOf } from './device-dialect.ts'
 import { LatchkeyError } from './errors.ts'
-import { faultDelayMs, MAX_SLOW_DOWNS, pollDelayMs } from './pacing.ts'
+import { faultDelayMs, heldDelayMs, MAX_SLOW_DOWNS, MAX_WAIT_SECONDS, pollDelayMs, waitAfterFault } from './pacing.ts'
 import { refused } from './refusal.ts'
 import type { Tokens } from './tokens.ts'
-import { type Answer, isTransient } from './wire.ts'
+import { type Answer, isTransient, TIME_LIMIT_MS } from './wire.ts'
 
 /** Progress of a device code. `accepted`, `rejected` and `expired` are final. */
 export type DeviceEvent<V extends Variant = Variant> =
@@ -55,9 +55,10 @@ const NOBODY_KNOWS =
   'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
 
 /**
- * Waits one interval before the first poll, also after `resume`: the time of the previous poll is unknown. The service
- * decides when the code has expired. A device's clock may be corrected by years while it waits, so this function adds
- * up its waits instead.
+ * Waits one interval before the first poll, also after `resume`: the time of the previous poll is unknown. Every poll
+ * asks the service to hold its response until the user decides; where it does not, or something in between cuts it off,
+ * polling goes on at the interval. The service decides when the code has expired. A device's clock may be corrected by
+ * years while it waits, so this function adds up its waits instead.
  */
 export async function pollUntilDecided<V extends Variant>(
   polls: Polls<V>,
@@ -65,28 +66,41 @@ export async function pollUntilDecided<V extends Variant>(
   tell: (event: DeviceEvent<V>) => void,
 ): Promise<DeviceEvent<V>> {
   const {
-    context: { clock },
+    context: { clock, holdPolls },
     saved,
   } = polls
   const maxMs = saved.expiresIn * 1000 + GRACE_MS
   const pace = () => pollDelayMs(saved.interval, polls.slowDowns)
-  let [delayMs, waitedMs, overdueMs, faults] = [pace(), 0, 0, 0]
+  let [delayMs, waitedMs, overdueMs, faults, waitSeconds] = [pace(), 0, 0, 0, holdPolls ? MAX_WAIT_SECONDS : 0]
+  const add = (ms: number) => {
+    waitedMs += ms
+    if (clock.now() > saved.expiresAt) overdueMs += ms
+  }
   for (;;) {
     await clock.sleep(delayMs, signal)
-    waitedMs += delayMs
-    if (clock.now() > saved.expiresAt) overdueMs += delayMs
+    add(delayMs)
+    const sentAt = clock.now()
+    const took = () => Math.min(Math.max(0, clock.now() - sentAt), waitSeconds * 1000 + TIME_LIMIT_MS)
     try {
-      const answer = await ask(polls, signal)
+      const answer = await ask(polls, waitSeconds, signal)
+      if (answer.held) add(took())
       const event = await read(polls, answer)
       faults = 0
       if (typeof event !== 'string') return event
       if (waitedMs > maxMs)
         throw new LatchkeyError('unavailable', { message: NOBODY_KNOWS, requestId: answer.requestId })
-      delayMs = atLeast(polls, pace(), answer.retryAfter)
+      delayMs =
+        answer.held && event === 'pending' && answer.retryAfter !== undefined
+          ? heldDelayMs(answer.retryAfter)
+          : atLeast(polls, pace(), answer.retryAfter)
       tell({ type: event, nextPollAt: clock.now() + delayMs })
     } catch (error) {
       if (!isTransient(error) || waitedMs > maxMs || overdueMs > GRACE_MS) throw error
       faults += 1
+      if (waitSeconds > 0) {
+        add(took())
+        waitSeconds = waitAfterFault(waitSeconds, took())
+      }
       delayMs = atLeast(polls, faultDelayMs(pace(), faults, Math.random()), error.retryAfter)
     }
   }
@@ -98,11 +112,15 @@ function atLeast({ context, saved }: Polls, delayMs: number, retryAfter: number 
   return Math.max(delayMs, Math.min((retryAfter ?? 0) * 1000, leftMs))
 }
 
-function ask({ context, saved }: Polls, signal: AbortSignal): Promise<Answer> {
+function ask({ context, saved }: Polls, waitSeconds: number, signal: AbortSignal): Promise<Answer> {
   const { variant, deviceCode, idempotencyKey } = saved
   const { pollPath, pollFields } = dialectFor(context, variant)
   const form = { ...pollFields, device_code: deviceCode }
-  return context.wire.ask(pollPath, { form, signal, headers: { 'idempotency-key': idempotencyKey } })
+  const headers = {
+    'idempotency-key': idempotencyKey,
+    ...(waitSeconds > 0 ? { prefer: `wait=${waitSeconds}` } : {}),
+  }
+  return context.wire.ask(pollPath, { form, signal, headers, timeLimitMs: TIME_LIMIT_MS + waitSeconds * 1000 })
 }
 
 async function read<V extends Variant>(

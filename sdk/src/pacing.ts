@@ -23,6 +23,31 @@ export function pollDelayMs(intervalSeconds: number, slowDowns: number): number 
   return Math.max(intervalMs * (1 + MARGIN_SHARE), intervalMs + MIN_MARGIN_MS)
 }
 
+/** The server holds a poll for at most this long: docs/interface.md, "Wait for the decision". */
+export const MAX_WAIT_SECONDS = 25
+/** Shorter waits save little. */
+const MIN_WAIT_SECONDS = 5
+/** A proxy that cut a wait would cut the next one at the same time: end before it. */
+const BEFORE_CUT_SECONDS = 2
+/** Between two held polls, whatever `Retry-After` says: a response that only claims to have been held must not make a busy loop. */
+const MIN_HELD_DELAY_MS = 250
+
+/** Delay after a held response: what is left of the interval, which the service states. */
+export function heldDelayMs(retryAfter: number): number {
+  return retryAfter === 0 ? MIN_HELD_DELAY_MS : retryAfter * 1000 + MIN_MARGIN_MS
+}
+
+/**
+ * The wait to ask for after a poll that waited was cut off without a response: shorter than the cut, or none. A fault
+ * within the first seconds is no cut.
+ */
+export function waitAfterFault(waitSeconds: number, tookMs: number): number {
+  const tookSeconds = Math.floor(tookMs / 1000)
+  if (tookSeconds < BEFORE_CUT_SECONDS) return waitSeconds
+  const shorter = Math.min(tookSeconds - BEFORE_CUT_SECONDS, waitSeconds)
+  return shorter < MIN_WAIT_SECONDS || tookSeconds > waitSeconds ? 0 : shorter
+}
+
 /**
  * Back-off after `faults` polls in a row without a response. Never shorter than the regular delay: the service may have
  * counted the poll.

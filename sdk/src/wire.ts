@@ -13,6 +13,8 @@ export interface Answer {
   readonly requestId: string | undefined
   /** In seconds. */
   readonly retryAfter: number | undefined
+  /** The service held the answer, as `Prefer: wait` asked for. */
+  readonly held: boolean
 }
 
 export interface Question {
@@ -143,7 +145,8 @@ async function readAnswer(response: Response, clock: Clock, hangUp: () => void):
     const message = `The answer (HTTP ${status}) is not one that Latchkey gives. Check baseUrl and what stands between.`
     throw new LatchkeyError('unexpected_answer', { requestId, message })
   }
-  return { status, body, requestId, retryAfter }
+  const held = /^wait\b/.test(headers.get('preference-applied') ?? '')
+  return { status, body, requestId, retryAfter, held }
 }
 
 async function readText(response: Response, requestId: string | undefined, hangUp: () => void): Promise<string> {

@@ -138,6 +138,8 @@ async function run(side: Side, script: Script): Promise<readonly Heard[]> {
     ...(application.secret === '' ? {} : { appSecret: application.secret }),
     fetch,
     clock,
+    // The fake answers at once.
+    holdPolls: false,
   })
   await script(side, client, async (path, form, headers = {}) => {
     const how = form ? { method: 'POST', body: new URLSearchParams(form), headers } : { headers }

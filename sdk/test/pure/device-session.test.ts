@@ -238,12 +238,12 @@ describe('when answers are lost', () => {
     expect(gapsOf(asked)).toEqual([5.5, 54.5])
   })
 
-  test('an answer that does not come within 15 s is given up', async () => {
+  test('an answer that does not come within 15 s after its wait is given up', async () => {
     const { asked, clock, next, session, state } = await start()
     next(() => new Promise(() => {}), accepted(state))
     await clock.during(session.wait())
-    expect(gapsOf(asked)[1]).toBeGreaterThanOrEqual(20.5)
-    expect(gapsOf(asked)[1]).toBeLessThan(15 + 5.5 * 1.25)
+    expect(gapsOf(asked)[1]).toBeGreaterThanOrEqual(45.5)
+    expect(gapsOf(asked)[1]).toBeLessThan(40 + 5.5 * 1.25)
   })
 
   test('without any answer until long after the expiry, the error says so', async () => {

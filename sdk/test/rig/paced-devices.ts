@@ -64,7 +64,8 @@ export async function pollInRealTime(polls: number, chance: () => number): Promi
 async function pollSo(service: TestService, baseUrl: string, variant: Variant, polls: number): Promise<void> {
   const { createClient } = await importSdk()
   const { id, secret } = service.application
-  const session = await createClient({ baseUrl, appId: id, appSecret: secret }).device.start({ variant })
+  const client = createClient({ baseUrl, appId: id, appSecret: secret, holdPolls: false })
+  const session = await client.device.start({ variant })
   let heard = 0
   for await (const _ of session) {
     heard += 1

@@ -30,7 +30,14 @@ async function demo(wiring: Wiring, options: DemoOptions): Promise<void> {
   const { server: baseUrl, application: appId, secret: appSecret } = chosen
   const say = (words: string) => (options.json ? console.error(words) : console.log(words))
   const exchanges = explainExchanges(say)
-  const client = createClient({ baseUrl, appId, appSecret, fetch: exchanges.fetch, userAgent: 'latchkey demo' })
+  const client = createClient({
+    baseUrl,
+    appId,
+    appSecret,
+    fetch: exchanges.fetch,
+    holdPolls: false,
+    userAgent: 'latchkey demo',
+  })
   try {
     const access = await play(client, wiring, options, baseUrl, say)
     const value = { ...access, exchanges: exchanges.count() }
