@@ -27,7 +27,7 @@ export async function collectLogin(
   open: (client: Client, signal: AbortSignal) => Promise<DeviceSession>,
 ): Promise<void> {
   const { chosen, kept } = attempt
-  const client = createClientFor(chosen, kept.store)
+  const client = createClientFor(chosen, kept.store, { holdPolls: attempt.options.wait })
   await kept.prepare()
   const end = listenForEnd()
   try {

@@ -5,7 +5,7 @@
 import { mkdir, readFile, rm, rmdir, writeFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { dirname, join } from 'node:path'
-import { type Client, createClient, type Store } from '@latchkey/sdk'
+import { type Client, type ClientOptions, createClient, type Store } from '@latchkey/sdk'
 import { fileStore } from '@latchkey/sdk/node'
 import type { ChosenApplication, Place } from './client-settings.ts'
 import { hasKeyring, keyringStore } from './keyring.ts'
@@ -84,10 +84,14 @@ export async function choosePlace(wanted: Place | undefined, profile: string): P
   return usable ? 'keyring' : 'file'
 }
 
-export function createClientFor({ server, application, secret }: ChosenApplication, store?: Store): Client {
+export function createClientFor(
+  { server, application, secret }: ChosenApplication,
+  store?: Store,
+  options: Pick<ClientOptions, 'holdPolls'> = {},
+): Client {
   // The consent page shows it: the user sees which machine asks.
   const userAgent = `latchkey on ${hostname().replace(/[^ -~]/g, '?')}`
-  return createClient({ baseUrl: server, appId: application, appSecret: secret, store, userAgent })
+  return createClient({ baseUrl: server, appId: application, appSecret: secret, store, userAgent, ...options })
 }
 
 export async function requireLogin(kept: KeptLogin): Promise<Login> {
