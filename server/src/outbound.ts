@@ -26,11 +26,28 @@ export type Posted = { readonly tookMs: number } & (
 
 export type OutboundMessage = { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
+export type FetchFailure = PostFailure | AddressProblem | 'too_large'
+
+export type Fetched =
+  | { readonly status: number; readonly type: string; readonly body: Buffer }
+  | { readonly error: FetchFailure }
+
+/** Limits of a response that is read. */
+export type FetchLimits = { readonly maxBytes: number; readonly patienceMs: number }
+
+export type FetchRequest = {
+  readonly method: 'GET' | 'POST'
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
 export type Outbound = {
   /** Null: acceptable, as far as can be told without DNS. */
   problemWith(url: string): AddressProblem | null
   /** Never throws. `patienceMs` limits the whole attempt. An abort of `stop` ends it at once, reported as a timeout. */
   post(url: string, message: OutboundMessage, stop?: AbortSignal): Promise<Posted>
+  /** Never throws. A redirect is a response like any other. */
+  fetch(url: string, request: FetchRequest, limits: FetchLimits): Promise<Fetched>
 }
 
 export type OutboundSettings = {
@@ -63,11 +80,25 @@ export function createOutbound(settings: OutboundSettings): Outbound {
         const url = new URL(text)
         const found = await resolve(url, settings, ending.signal)
         if ('error' in found) return { ...found, ...took() }
-        return { ...(await send(url, found.addresses, message, ending.signal, settings.ca)), ...took() }
+        const request = { method: 'POST', ...message } as const
+        const sent = await send(url, found.addresses, request, ending.signal, settings.ca, MAX_ANSWER_BYTES)
+        return 'error' in sent ? { ...sent, ...took() } : { status: sent.status, ...took() }
       } finally {
         clearTimeout(timer)
         stop?.removeEventListener('abort', end)
       }
+    },
+    fetch: async (text, request, limits) => {
+      const problem = problemWith(text)
+      if (problem) return { error: problem }
+      const signal = AbortSignal.timeout(limits.patienceMs)
+      const url = new URL(text)
+      const found = await resolve(url, settings, signal)
+      if ('error' in found) return found
+      const sent = await send(url, found.addresses, request, signal, settings.ca, limits.maxBytes)
+      if ('error' in sent) return sent
+      if (!sent.whole) return { error: signal.aborted ? 'timeout' : sent.tooLarge ? 'too_large' : 'broken' }
+      return { status: sent.status, type: sent.type, body: sent.body }
     },
   }
 }
@@ -188,14 +219,25 @@ export function isPublic(address: string): boolean {
   return isIP(address) === 6 && global6.check(address, 'ipv6') && !special.check(address, 'ipv6')
 }
 
-type Sent = { readonly status: number } | { readonly error: PostFailure }
+type Sent =
+  | {
+      readonly status: number
+      /** Media type and its parameters. */
+      readonly type: string
+      readonly body: Buffer
+      /** The response was received to its end. */
+      readonly whole: boolean
+      readonly tooLarge: boolean
+    }
+  | { readonly error: PostFailure }
 
 function send(
   url: URL,
   addresses: readonly Address[],
-  { headers, body }: OutboundMessage,
+  { method, headers, body }: FetchRequest,
   signal: AbortSignal,
   ca: string | undefined,
+  maxBytes: number,
 ): Promise<Sent> {
   const lookup: LookupFunction = (_host, { all }, found) => {
     if (all) return found(null, [...addresses])
@@ -204,11 +246,15 @@ function send(
   }
   const secure = url.protocol === 'https:'
   const options = {
-    method: 'POST',
+    method,
     lookup,
     // A new connection per message, and no proxy from the environment.
     agent: secure ? new HttpsAgent({ keepAlive: false }) : new HttpAgent({ keepAlive: false }),
-    headers: { ...headers, 'content-length': Buffer.byteLength(body), connection: 'close' },
+    headers: {
+      ...headers,
+      ...(body === null ? {} : { 'content-length': Buffer.byteLength(body) }),
+      connection: 'close',
+    },
     signal,
   }
   return new Promise((resolve) => {
@@ -216,16 +262,24 @@ function send(
     let connected = false
     const read = (response: IncomingMessage) => {
       answered = true
+      const chunks: Buffer[] = []
       let bytes = 0
       response.on('data', (chunk: Buffer) => {
         bytes += chunk.length
-        if (bytes > MAX_ANSWER_BYTES) response.destroy()
+        if (bytes > maxBytes) response.destroy()
+        else chunks.push(chunk)
       })
-      // The status is known; a truncated body does not matter.
+      // `whole` says whether the body is complete; for a webhook it does not matter.
       response.on('error', () => {})
       response.on('close', () => {
         request.destroy()
-        resolve({ status: response.statusCode ?? 0 })
+        resolve({
+          status: response.statusCode ?? 0,
+          type: response.headers['content-type'] ?? '',
+          body: Buffer.concat(chunks),
+          whole: response.complete && bytes <= maxBytes,
+          tooLarge: bytes > maxBytes,
+        })
       })
     }
     const request = secure
@@ -245,7 +299,7 @@ function send(
     request.on('close', () => {
       if (!answered) resolve({ error: connected ? 'broken' : 'handshake' })
     })
-    request.end(body)
+    request.end(body ?? undefined)
   })
 }
 
