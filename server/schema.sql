@@ -470,6 +470,32 @@ CREATE TABLE public.grants (
 )
 WITH (fillfactor='80');
 
+CREATE TABLE public.identity_provider_roles (
+    role_id text NOT NULL,
+    value text NOT NULL,
+    CONSTRAINT identity_provider_roles_value_check CHECK (((length(value) >= 1) AND (length(value) <= 200)))
+);
+
+CREATE TABLE public.identity_providers (
+    account_id text NOT NULL,
+    state text NOT NULL,
+    issuer text NOT NULL,
+    client_id text NOT NULL,
+    client_secret bytea NOT NULL,
+    domains text[] DEFAULT '{}'::text[] NOT NULL,
+    admission text NOT NULL,
+    default_role text,
+    role_claim text,
+    break_glass text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT identity_providers_admission_check CHECK ((admission = ANY (ARRAY['invited'::text, 'domain'::text]))),
+    CONSTRAINT identity_providers_client_id_check CHECK (((length(client_id) >= 1) AND (length(client_id) <= 500))),
+    CONSTRAINT identity_providers_domain_is_named CHECK (((admission = 'invited'::text) OR (cardinality(domains) > 0))),
+    CONSTRAINT identity_providers_issuer_check CHECK (((length(issuer) >= 1) AND (length(issuer) <= 2000))),
+    CONSTRAINT identity_providers_required_has_two CHECK (((state <> 'required'::text) OR (cardinality(break_glass) = 2))),
+    CONSTRAINT identity_providers_role_claim_check CHECK (((length(role_claim) >= 1) AND (length(role_claim) <= 200))),
+    CONSTRAINT identity_providers_state_check CHECK ((state = ANY (ARRAY['off'::text, 'optional'::text, 'required'::text])))
+);
+
 CREATE TABLE public.links (
     id uuid NOT NULL,
     kind text NOT NULL,
@@ -699,12 +725,14 @@ CREATE TABLE public.sessions (
     created_at timestamp with time zone NOT NULL,
     authenticated_at timestamp with time zone NOT NULL,
     amr text[] DEFAULT '{}'::text[] NOT NULL,
+    provider_sid text,
     last_used_at timestamp with time zone NOT NULL,
     second_factor boolean DEFAULT false NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     address inet,
     agent text,
-    CONSTRAINT sessions_agent_check CHECK ((length(agent) <= 200))
+    CONSTRAINT sessions_agent_check CHECK ((length(agent) <= 200)),
+    CONSTRAINT sessions_provider_sid_check CHECK ((length(provider_sid) <= 255))
 );
 
 CREATE TABLE public.sign_in_failures (
@@ -764,6 +792,7 @@ CREATE TABLE public.users (
     id text NOT NULL,
     account_id text NOT NULL,
     origin text DEFAULT 'own'::text NOT NULL,
+    issuer text,
     external_id text,
     email text NOT NULL,
     name text,
@@ -777,14 +806,15 @@ CREATE TABLE public.users (
     promoted_by text[] DEFAULT '{}'::text[] NOT NULL,
     enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
+    CONSTRAINT users_elsewhere_has_external_id CHECK (((origin = 'own'::text) OR (external_id IS NOT NULL))),
+    CONSTRAINT users_elsewhere_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
-    CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
-    CONSTRAINT users_host_has_external_id CHECK (((origin = 'host'::text) = (external_id IS NOT NULL))),
-    CONSTRAINT users_host_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
+    CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
     CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
     CONSTRAINT users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
-    CONSTRAINT users_origin_check CHECK ((origin = ANY (ARRAY['own'::text, 'host'::text])))
+    CONSTRAINT users_origin_check CHECK ((origin = ANY (ARRAY['own'::text, 'host'::text, 'provider'::text]))),
+    CONSTRAINT users_provider_has_issuer CHECK (((origin = 'provider'::text) = (issuer IS NOT NULL)))
 );
 
 CREATE TABLE public.webhook_deliveries (
@@ -916,6 +946,12 @@ ALTER TABLE ONLY public.grants
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_secret_key UNIQUE (secret);
 
+ALTER TABLE ONLY public.identity_provider_roles
+    ADD CONSTRAINT identity_provider_roles_pkey PRIMARY KEY (role_id);
+
+ALTER TABLE ONLY public.identity_providers
+    ADD CONSTRAINT identity_providers_pkey PRIMARY KEY (account_id);
+
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_pkey PRIMARY KEY (id);
 
@@ -984,9 +1020,6 @@ ALTER TABLE ONLY public.user_roles
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_account_id_email_key UNIQUE (account_id, email);
-
-ALTER TABLE ONLY public.users
-    ADD CONSTRAINT users_account_id_origin_external_id_key UNIQUE (account_id, origin, external_id);
 
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
@@ -1093,6 +1126,8 @@ CREATE INDEX grants_user_id_created_at_idx ON public.grants USING btree (user_id
 
 CREATE INDEX grants_with_address_idx ON public.grants USING btree (created_at) WHERE (requested_from IS NOT NULL);
 
+CREATE INDEX identity_providers_default_role_idx ON public.identity_providers USING btree (default_role);
+
 CREATE INDEX links_expires_at_idx ON public.links USING btree (expires_at);
 
 CREATE INDEX links_grant_id_idx ON public.links USING btree (grant_id) WHERE (grant_id IS NOT NULL);
@@ -1148,6 +1183,10 @@ CREATE INDEX user_roles_role_id_idx ON public.user_roles USING btree (role_id);
 CREATE INDEX users_account_id_created_at_idx ON public.users USING btree (account_id, created_at, id);
 
 CREATE INDEX users_account_id_email_idx ON public.users USING btree (account_id, email COLLATE "C", id);
+
+CREATE UNIQUE INDEX users_account_id_host_idx ON public.users USING btree (account_id, external_id) WHERE (origin = 'host'::text);
+
+CREATE UNIQUE INDEX users_account_id_provider_idx ON public.users USING btree (account_id, issuer, external_id) WHERE (origin = 'provider'::text);
 
 CREATE INDEX users_email_idx ON public.users USING btree (email COLLATE "C", id);
 
@@ -1230,6 +1269,15 @@ ALTER TABLE ONLY public.grants
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);
+
+ALTER TABLE ONLY public.identity_provider_roles
+    ADD CONSTRAINT identity_provider_roles_role_id_fkey FOREIGN KEY (role_id) REFERENCES public.roles(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.identity_providers
+    ADD CONSTRAINT identity_providers_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.identity_providers
+    ADD CONSTRAINT identity_providers_default_role_fkey FOREIGN KEY (default_role) REFERENCES public.roles(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY public.links
     ADD CONSTRAINT links_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

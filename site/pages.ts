@@ -31,6 +31,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/api.md',
     'docs/guides/existing-service.md',
     'docs/guides/your-own-users.md',
+    'docs/guides/identity-provider.md',
   ],
   Reference: [
     'docs/interface.md',

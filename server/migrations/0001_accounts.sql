@@ -63,10 +63,12 @@ create table role_scopes (
 create table users (
   id              text constraint users_pkey primary key constraint users_id_check check (id ~ '^usr_[0-9a-z]{12}$'),
   account_id      text not null constraint users_account_id_fkey references accounts,
-  -- Where the user signs in: here, or at the host service.
-  origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host')),
-  -- Id at the host service.
-  external_id     text constraint users_external_id_check check (length(external_id) between 1 and 200),
+  -- Where the user signs in: here, at the host service, or at the account's identity provider.
+  origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host', 'provider')),
+  -- Of the identity provider. A subject of another issuer is another user.
+  issuer          text,
+  -- Id at the host service, or subject at the identity provider.
+  external_id     text constraint users_external_id_check check (length(external_id) between 1 and 255),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
   -- As the host service says; null for own users.
@@ -88,10 +90,14 @@ create table users (
   enabled_by      text[] not null default '{}',
   reset_by        text[] not null default '{}',
   constraint users_account_id_email_key unique (account_id, email),
-  constraint users_account_id_origin_external_id_key unique (account_id, origin, external_id),
-  constraint users_host_has_external_id check ((origin = 'host') = (external_id is not null)),
-  constraint users_host_has_no_password check (origin = 'own' or password_digest is null)
+  constraint users_elsewhere_has_external_id check (origin = 'own' or external_id is not null),
+  constraint users_provider_has_issuer check ((origin = 'provider') = (issuer is not null)),
+  constraint users_elsewhere_has_no_password check (origin = 'own' or password_digest is null)
 );
+
+-- A user elsewhere is one user here.
+create unique index users_account_id_host_idx on users (account_id, external_id) where origin = 'host';
+create unique index users_account_id_provider_idx on users (account_id, issuer, external_id) where origin = 'provider';
 
 -- Operators search by e-mail address over all accounts; administrators list the users of theirs.
 create index users_email_idx on users (email collate "C", id);
@@ -108,6 +114,38 @@ create table user_roles (
 
 -- Users of a role: counted on the pages about roles, and deleted with the role.
 create index user_roles_role_id_idx on user_roles (role_id);
+
+-- The identity provider (OpenID Connect) of an account. docs/decisions/0047-an-accounts-identity-provider.md
+create table identity_providers (
+  account_id    text constraint identity_providers_pkey primary key
+                constraint identity_providers_account_id_fkey references accounts,
+  state         text not null constraint identity_providers_state_check check (state in ('off', 'optional', 'required')),
+  issuer        text not null constraint identity_providers_issuer_check check (length(issuer) between 1 and 2000),
+  client_id     text not null constraint identity_providers_client_id_check check (length(client_id) between 1 and 500),
+  -- Encrypted with a server key, whose id is the first byte: it has to be sent to the provider.
+  client_secret bytea not null,
+  -- If not empty, only users with a verified e-mail address there come in.
+  domains       text[] not null default '{}',
+  -- Who comes in: invited users only, or also anybody of the domains.
+  admission     text not null constraint identity_providers_admission_check check (admission in ('invited', 'domain')),
+  default_role  text constraint identity_providers_default_role_fkey references roles on delete set null,
+  -- Claim of the ID token whose values choose the roles; null: administrators choose them.
+  role_claim    text constraint identity_providers_role_claim_check check (length(role_claim) between 1 and 200),
+  -- Administrators who may sign in here although it is required.
+  break_glass   text[] not null default '{}',
+  constraint identity_providers_domain_is_named check (admission = 'invited' or cardinality(domains) > 0),
+  constraint identity_providers_required_has_two check (state <> 'required' or cardinality(break_glass) = 2)
+);
+
+-- Deleting a role looks for it here.
+create index identity_providers_default_role_idx on identity_providers (default_role);
+
+-- Value of the role claim that gives the role.
+create table identity_provider_roles (
+  role_id text constraint identity_provider_roles_pkey primary key
+          constraint identity_provider_roles_role_id_fkey references roles on delete cascade,
+  value   text not null constraint identity_provider_roles_value_check check (length(value) between 1 and 200)
+);
 
 -- Changes that give a user access as an operator: one operator proposes them, another confirms them.
 -- docs/decisions/0040-two-operators-are-two-people.md
@@ -152,10 +190,12 @@ create table sessions (
   -- Signed the cookie.
   key_id           smallint not null,
   created_at       timestamptz not null,
-  -- When the user last authenticated; of a host user, as the host service says.
+  -- When the user last authenticated; of a host user, as the host service says, of a provider user, as the provider says.
   authenticated_at timestamptz not null,
-  -- How a host user authenticated there (RFC 8176).
+  -- How a user authenticated there (RFC 8176).
   amr              text[] not null default '{}',
+  -- Session at the identity provider (`sid`), which a logout token names.
+  provider_sid     text constraint sessions_provider_sid_check check (length(provider_sid) <= 255),
   -- Noted every few minutes; a session that was not used for a while has ended.
   last_used_at     timestamptz not null,
   -- The user proved a second factor in it: a passkey, an authenticator code or a recovery code.
@@ -211,7 +251,8 @@ create table recovery_codes (
   constraint recovery_codes_pkey primary key (user_id, digest)
 );
 
--- Used passkey challenges, proofs of a first sign-in step and challenges of a hand-over, kept until they would have expired.
+-- Used passkey challenges, proofs of a first sign-in step, challenges of a hand-over, states of a sign-in at an identity provider and its
+-- logout tokens, kept until they would have expired.
 create table spent_challenges (
   digest     bytea constraint spent_challenges_pkey primary key
              constraint spent_challenges_digest_check check (length(digest) = 32),

@@ -17,6 +17,7 @@ import { createMetricsReader, type MetricsReader } from './flows/operator/metric
 import { dropRetiredKeys } from './flows/operator/retire-key.ts'
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
+import { createProviders } from './flows/provider/client.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
 import { createAttempts } from './flows/sign-in/attempts.ts'
 import { createRefusals } from './flows/sign-in/refusals.ts'
@@ -71,6 +72,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const gate = link ? createRedisGate(link) : createLocalGate()
   const heldPolls = createHeldPolls()
   const limiter = createLimiter(config, link)
+  const outbound = createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers })
   const where = link ? 'redis' : 'in process'
   return {
     config,
@@ -100,7 +102,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
     serviceLogo,
     dns: createDns(config.dnsServers),
     mailer: createMailer(config.smtpUrl, config.mailFrom),
-    outbound: createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers }),
+    outbound,
+    providers: createProviders(outbound),
     events,
     counts,
   }

@@ -21,6 +21,8 @@ export type Events = {
   reloaded(): void
   /** A statement of the host service was not accepted. `reason`: never a value of it. */
   statementRefused(account: string, reason: string): void
+  /** `reason`: the library's, without any token. */
+  providerFailed(account: string, reason: string): void
   /** By user code or by dialog. */
   granted(grantId: string, applicationId: string, accountId: string): void
   codeRejected(applicationId: string, accountId: string): void
@@ -76,6 +78,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       ),
     statementRefused: (account, reason) =>
       log.warn({ event: 'statement_refused', account, reason }, 'statement of the host service refused'),
+    providerFailed: (account, reason) =>
+      log.warn({ event: 'provider_failed', account, reason }, 'sign-in at an identity provider failed'),
     granted: (grantId, applicationId, accountId) =>
       log.info({ event: 'granted', grantId, applicationId, accountId }, 'access granted'),
     codeRejected: (applicationId, accountId) =>

@@ -1,7 +1,7 @@
 /**
- * Outbound HTTP: POST to a URL that a third party chose, guarded against SSRF (docs/operations.md, "Outbound connections").
- * flows/ decides what is sent. Only the status of the response is kept, so that the response cannot be used to read
- * from internal hosts.
+ * Outbound HTTP to a URL that a third party chose, guarded against SSRF (docs/operations.md, "Outbound connections").
+ * flows/ decides what is sent. Of a webhook's response only the status is kept; documents of an identity provider are
+ * read, up to a size, and never shown (docs/decisions/0047-an-accounts-identity-provider.md).
  */
 import { Resolver } from 'node:dns/promises'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'

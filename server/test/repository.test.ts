@@ -219,6 +219,7 @@ describe('SC-05: packages that we depend on', () => {
         'jose',
         'maxmind',
         'nodemailer',
+        'openid-client',
         'otpauth',
         'pg',
         'pino',

@@ -86,6 +86,7 @@ const NAMES: Readonly<Record<keyof KeyUse, string>> = {
   recoveryCodes: 'recovery codes',
   sessions: 'sessions',
   webhooks: 'webhooks',
+  providers: 'client secrets at identity providers',
   links: 'links in mails',
   codes: 'codes and dialogs under way',
 }

@@ -31,6 +31,7 @@ import type { LiveCodes } from './device/live-codes.ts'
 import type { GrantCache } from './grants/cache.ts'
 import type { Tasks } from './operator/tasks.ts'
 import type { Load } from './overload/load.ts'
+import type { Providers } from './provider/client.ts'
 import type { EarlyPolls } from './reviews/early-polls.ts'
 import type { Attempts } from './sign-in/attempts.ts'
 import type { Refusals } from './sign-in/refusals.ts'
@@ -60,6 +61,7 @@ export type Context = {
   readonly geoip: GeoIp
   /** Null: SIGN_IN_URL is not set. */
   readonly hostService: HostService | null
+  readonly providers: Providers
   /** Of pages and mails. */
   readonly languages: Languages
   /** Null: SERVICE_LOGO is not set. */
@@ -67,7 +69,7 @@ export type Context = {
   readonly dns: Dns
   /** Null without a mail server: mails stay in the outbox. */
   readonly mailer: Mailer | null
-  /** Requests to URLs that developers chose. */
+  /** Requests to URLs that developers and administrators chose. */
   readonly outbound: Outbound
   readonly events: Events
   /** For metrics only: the figures in the developer console come from `usage`. */

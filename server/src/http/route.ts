@@ -79,6 +79,8 @@ type AccountRoute = RouteKey & {
   readonly beforeSecondFactor?: 'enrol' | 'always'
   /** The field that may hold a file. */
   readonly file?: string
+  /** Called by a program, which has neither an origin nor cookies: what it sends must prove itself. */
+  readonly fromProgram?: true
 }
 
 /**

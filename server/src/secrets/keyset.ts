@@ -24,6 +24,8 @@ const purposes = [
   'form',
   'second-step',
   'hand-over',
+  'provider-sign-in',
+  'provider-secret',
   'challenge',
   'browser',
   'authenticator',

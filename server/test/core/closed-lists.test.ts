@@ -8,6 +8,7 @@ import type { DeviceCode, FinalOutcome, Variant } from '../../src/core/device/co
 import { revocationReasons } from '../../src/core/grants/revocation-reason.ts'
 import type { MailContent } from '../../src/core/mail.ts'
 import { operatorChangeOutcomes, operatorChanges } from '../../src/core/operator/operator-change.ts'
+import { admissions, providerStates } from '../../src/core/provider/provider.ts'
 import { decisions, type ReviewReason, reasons } from '../../src/core/reviews/review.ts'
 import type { Verdict } from '../../src/core/reviews/suspension.ts'
 import type { Origin } from '../../src/core/sign-in/origin.ts'
@@ -84,7 +85,9 @@ const LISTS: Record<string, readonly string[]> = {
     removed: true,
     gone: true,
   }),
-  users_origin_check: members<Origin>({ own: true, host: true }),
+  users_origin_check: members<Origin>({ own: true, host: true, provider: true }),
+  identity_providers_state_check: [...providerStates].sort(),
+  identity_providers_admission_check: [...admissions].sort(),
 }
 
 test('each check constraint lists the members of its type, and every such constraint is compared', () => {

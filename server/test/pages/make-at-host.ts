@@ -65,6 +65,7 @@ export function everyPageAtHost(given: Frame, application: string): Readonly<Rec
       you: false,
       roles: [{ id: 'rol', name: application, checked: true, titles: [], everything: false }],
       host: { name: 'Maria', permissions: [application] },
+      provider: null,
       factors: { password: false, passkeys: 0, authenticator: false },
       problem: null,
     }),

@@ -39,6 +39,7 @@ import { everyAuditPage } from './make-audit.ts'
 import { makeConsent, makeDialogConsent } from './make-consent.ts'
 import { everyDeveloperPage } from './make-developer.ts'
 import { everyOperatorPage } from './make-operator.ts'
+import { everyProviderPage } from './make-provider.ts'
 
 export function makeFrame(given: Partial<Frame> = {}): Frame {
   return {
@@ -117,6 +118,8 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
     notice: null,
     passkey: '{}',
     otherAccount: null,
+    provider: null,
+    ownAt: null,
   }
   const confirm = {
     next: signIn.next,
@@ -180,6 +183,8 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       notice: null,
       passkey: '{"a":"<"}',
       otherAccount,
+      provider: null,
+      ownAt: null,
     }),
     secondStep: secondStepPage(frame, { ...step, authenticator: true, passkey: null, problem: 'locked' }),
     secondStepPasskey: secondStepPage(frame, { ...step, authenticator: false, passkey: '{}', problem: 'recovery' }),
@@ -187,7 +192,14 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     recoveryCodes: recoveryCodesPage(frame, { codes: ['k3v9m-2x7q4', '0a1b2-c3d4e'], next }),
     recover: recoverPage(frame, { email, sent: false, problem: 'email' }),
     recoverSent: recoverPage(frame, { email, sent: true, problem: null }),
-    choosePassword: choosePasswordPage(frame, { kind: 'setup', email, link: 'link', problem: 'too_short' }),
+    choosePassword: choosePasswordPage(frame, {
+      kind: 'setup',
+      email,
+      link: 'link',
+      problem: 'too_short',
+      provider: null,
+      own: true,
+    }),
     linkGone: linkGonePage(frame),
     removeByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: false }),
     removedByLink: removeByLinkPage(frame, { link: 'link', application, email, removed: true }),
@@ -291,6 +303,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       you: false,
       roles: [role],
       host: null,
+      provider: null,
       factors: { password: true, passkeys: 1, authenticator: false },
       problem: 'last_administrator',
     }),
@@ -301,6 +314,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       you: false,
       roles: [role],
       host: null,
+      provider: null,
       factors: { password: false, passkeys: 0, authenticator: false },
       problem: 'too_many',
     }),
@@ -327,5 +341,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     ...everyOperatorPage(frame, application),
     ...everyAuditPage(frame, application),
     ...everyPageAtHost(frame, application),
+    ...everyProviderPage(frame, application),
   }
 }

@@ -26,6 +26,8 @@ const PURPOSES: readonly Purpose[] = [
   'form',
   'second-step',
   'hand-over',
+  'provider-sign-in',
+  'provider-secret',
   'challenge',
   'browser',
   'authenticator',

@@ -35,5 +35,8 @@ export const byService = (name: string): Actor => ({ kind: 'service', id: name, 
 /** The host service, by a statement about a user who signs in. */
 export const byHostService: Actor = { kind: 'service', id: 'host service', via: 'web' }
 
+/** The identity provider of an account, by what it says about a user. */
+export const byProvider: Actor = { kind: 'service', id: 'identity provider', via: 'web' }
+
 /** An unauthenticated request: no session, no application. */
 export const byAnybody = (via: 'web' | 'api'): Actor => ({ kind: 'anonymous', id: 'anonymous', via })

@@ -18,6 +18,7 @@ export const auditDetails = [
   'hour',
   'how',
   'is',
+  'issuer',
   'link',
   'message',
   'name',

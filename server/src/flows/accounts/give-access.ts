@@ -58,7 +58,7 @@ export async function inviteUser(
 ): Promise<Given | TooMany | { readonly outcome: 'exists' }> {
   if ((await countRecentInvitations(tx, accountId)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
   const user = { id: createId('usr'), accountId }
-  if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds, externalId: null })))
+  if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds, origin: 'own', externalId: null })))
     return { outcome: 'exists' }
   await saveAccessGivers(tx, user.id, 'invited', givers)
   await recordEvent(tx, { kind: 'user.invited', actor, accountId, userId: user.id, detail: { roles: roleIds } })

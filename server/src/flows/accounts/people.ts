@@ -208,7 +208,7 @@ export function sendPersonLink(
 ): Promise<PersonLinkResult> {
   return asAdministrator(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
     const member = await lockMember(tx, account.id, userId)
-    if (!member || !appliesTo(member.origin, 'recovery')) return { outcome: 'not_found' }
+    if (!member || !appliesTo(member.origin, 'reset')) return { outcome: 'not_found' }
     if (member.disabled) return { outcome: 'disabled' }
     if (member.administrator && isOperatorsAccount(context, account)) {
       return proposeOperatorChange(tx, administrator, wishFor('reset', member, language))

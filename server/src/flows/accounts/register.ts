@@ -4,7 +4,7 @@ import { isAccountName, isName } from '../../core/applications/name.ts'
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
-import { allowedOrigin } from '../../core/sign-in/origin.ts'
+import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { MAX_CHARACTERS, MIN_CHARACTERS } from '../../core/sign-in/password.ts'
 import { digestPassword } from '../../secrets/password.ts'
 import { createId } from '../../secrets/random.ts'
@@ -118,7 +118,7 @@ export async function addUser(
   if (!account) return refused(`There is no account "${user.account}".`)
   const { externalId = null } = user
   const operators = account.slug === operatorAccount || account.hasOperators
-  const origin = allowedOrigin({ operators }, signInUrl !== null)
+  const origin = originOfNewUsers({ operators, handOver: signInUrl !== null })
   if (origin === 'own' && externalId !== null)
     return refused(`Users of "${user.account}" sign in at Latchkey itself: leave out --external-id.`)
   if (origin === 'host' && externalId === null)
@@ -137,7 +137,15 @@ export async function addUser(
   const roleIds = chosen.map((role) => role.id)
   const id = createId('usr')
   const { passwordDigest } = user
-  const inserted = await insertUser(tx, { id, accountId: account.id, email, passwordDigest, roleIds, externalId })
+  const inserted = await insertUser(tx, {
+    id,
+    accountId: account.id,
+    email,
+    passwordDigest,
+    roleIds,
+    origin,
+    externalId,
+  })
   if (!inserted) {
     const named = externalId === null ? email : `${email}, or one with the external id ${externalId},`
     return refused(`The account "${user.account}" has a user ${named} already.`)

@@ -1,7 +1,7 @@
 /** Set-up links: an operator creates a one-time link, never a password, for a user who cannot sign in yet. */
 import type { Config } from '../../config.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
-import { allowedOrigin, appliesTo } from '../../core/sign-in/origin.ts'
+import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -39,9 +39,11 @@ async function addSetupLink(
   if (!user) return refused(`The account "${given.account}" has no user ${given.email}.`)
   if (user.disabled) return refused(`${user.email} is disabled.`)
   const operators = account.slug === config.operatorAccount || account.hasOperators
-  const origin = allowedOrigin({ operators }, config.signInUrl !== null)
-  if (!appliesTo(user.origin, 'password') || !appliesTo(origin, 'password'))
+  const handedOver = originOfNewUsers({ operators, handOver: config.signInUrl !== null }) === 'host'
+  if (handedOver || user.origin === 'host')
     return refused(`${user.email} has no password here: users of "${given.account}" sign in at ${config.signInUrl}.`)
+  if (user.origin === 'provider' && !given.reset)
+    return refused(`${user.email} signs in at the account's identity provider. --reset ends that.`)
   const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
   if (given.reset) {
     await saveAccessGivers(tx, user.id, 'reset', [])

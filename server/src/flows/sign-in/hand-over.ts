@@ -16,7 +16,6 @@ import { accountOrigin } from '../accounts/address.ts'
 import { giveRoles, lockMember } from '../accounts/give-access.ts'
 import { addAccount } from '../accounts/register.ts'
 import type { Context } from '../context.ts'
-import { originOf } from './origin.ts'
 import { type Browser, type SignedIn, startSession } from './sessions.ts'
 
 /** Enough time to find a password and a second factor at the host service. */
@@ -27,7 +26,7 @@ export const RETURN_PATH = '/sign-in/return'
 
 /** The host service at which users of the account sign in; null: they sign in here. */
 export function hostOf(context: Context, account: { readonly slug: string }): HostService | null {
-  return originOf(context, account) === 'host' ? context.hostService : null
+  return account.slug === context.config.operatorAccount ? null : context.hostService
 }
 
 export type HandOverWish = {
@@ -135,7 +134,7 @@ async function enter(
   browser: Browser,
 ): Promise<HandOverResult> {
   const how = ['host service', ...amr].join(' ').slice(0, 100)
-  const authenticated = { how, secondFactor: false, proof: { externalId }, atHost: { authenticatedAt, amr } }
+  const authenticated = { how, secondFactor: false, proof: { externalId }, elsewhere: { authenticatedAt, amr } }
   const signedIn = await context.db.transaction((tx) => startSession(context, tx, user, browser, authenticated))
   if (!signedIn) return refused('disabled')
   const { keys } = context.config
@@ -169,7 +168,15 @@ async function saveUser(context: Context, tx: Transaction, accountId: string, st
   }
   if (context.config.signInCreates === 'nothing') return refused('unknown')
   const id = createId('usr')
-  const user = { id, accountId, email, passwordDigest: null, roleIds: roles.roleIds, externalId }
+  const user = {
+    id,
+    accountId,
+    email,
+    passwordDigest: null,
+    roleIds: roles.roleIds,
+    origin: 'host',
+    externalId,
+  } as const
   if (!(await insertUser(tx, user))) return refused('conflict')
   await saveHostProfile(tx, id, profile)
   const detail = { roles: roles.roleIds, permissions }

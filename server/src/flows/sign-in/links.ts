@@ -6,7 +6,7 @@ import type { Config } from '../../config.ts'
 import { byAnybody, byMailLink } from '../../core/audit/actor.ts'
 import type { MailContent } from '../../core/mail.ts'
 import { networkOf } from '../../core/network.ts'
-import { appliesTo } from '../../core/sign-in/origin.ts'
+import { appliesTo, maySignIn } from '../../core/sign-in/origin.ts'
 import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { signLink, verifyLink } from '../../secrets/web-texts.ts'
 import { lockUserForChange } from '../../store/accounts/users.ts'
@@ -29,6 +29,7 @@ import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { problemOfPassword, publicNames } from './chosen-password.ts'
 import { createLink, type Recipient } from './mailed-link.ts'
+import { ruleOf } from './origin.ts'
 import { busy, sourceOf } from './prove.ts'
 import type { Browser } from './sessions.ts'
 import { enterWithPassword, type SignInResult } from './sign-in.ts'
@@ -63,6 +64,7 @@ export async function requestRecovery(
 ): Promise<void> {
   const user = await findSignInUser(context.db, account.id, email.trim().toLowerCase())
   if (!user || user.disabled || !appliesTo(user.origin, 'recovery')) return
+  if (!maySignIn(ruleOf(context, account), user)) return
   await context.db.transaction(async (tx) => {
     if ((await lockRecentMails(tx, user.id, ['recovery'])) >= 3) return
     await mailLink(tx, user, user.language ?? language, { kind: 'recovery', detail: {} })
@@ -78,6 +80,11 @@ export async function requestRecovery(
 export async function readLink(context: Context, account: HostAccount, text: string): Promise<Link | null> {
   const id = verifyLink(context.config.keys, text, account.slug)
   return id === null ? null : findLink(context.db, account.id, id)
+}
+
+/** Whether the user of a link signs in here. */
+export function maySetPassword(context: Context, account: HostAccount, { breakGlass }: Link): boolean {
+  return maySignIn(ruleOf(context, account), { origin: 'own', breakGlass })
 }
 
 /** Links that set a password. */
@@ -102,6 +109,7 @@ export async function setPasswordByLink(
 ): Promise<LinkResult> {
   const link = await readLink(context, account, given.link)
   if (!link || link.kind === 'remove_grant' || link.kind === 'sign_in') return { outcome: 'gone' }
+  if (!maySetPassword(context, account, link)) return { outcome: 'gone' }
   const problem = await problemOfPassword(given, { email: link.email, names: publicNames(context, account) })
   if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
   const source = sourceOf({ accountId: account.id, network: networkOf(browser.address) })

@@ -2,19 +2,20 @@
 import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import { networkOf } from '../../core/network.ts'
+import { maySignIn } from '../../core/sign-in/origin.ts'
 import { isOutdatedSession, signSession, verifySession } from '../../secrets/web-texts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { lockProof, type Proof, suggestLanguage } from '../../store/sign-in/methods.ts'
 import {
   type AccountSession,
+  type AuthenticatedElsewhere,
   deleteOwnSession,
   deleteSession,
   deleteSessions,
   endOldestSessions,
   findAccountSession,
   type HostAccount,
-  type HostAuthentication,
   insertSession,
   noteSessionUse,
   listSessions as readSessions,
@@ -24,7 +25,7 @@ import {
 } from '../../store/sign-in/sessions.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
-import { originOf } from './origin.ts'
+import { ruleOf } from './origin.ts'
 
 /** A session's use is noted this often, so that not every request writes a row. */
 const NOTE_USE_MS = 5 * 60 * 1000
@@ -59,7 +60,7 @@ export async function readSession(context: Context, slug: string, cookie: string
   const presented = sessionId === null ? null : { id: sessionId, idleMs: idleMsAt(context, slug) }
   const found = await findAccountSession(context.db, slug, presented)
   if (!found?.sessionUser || cookie === null) return found
-  if (found.sessionUser.origin !== originOf(context, found.account)) return { ...found, sessionUser: null }
+  if (!maySignIn(ruleOf(context, found.account), found.sessionUser)) return { ...found, sessionUser: null }
   const { id, lastUsedAt } = found.sessionUser.session
   if (found.now - lastUsedAt >= NOTE_USE_MS) await noteSessionUse(context.db, id, NOTE_USE_MS)
   if (!isOutdatedSession(keys, cookie)) return found
@@ -79,7 +80,9 @@ export type Authenticated = {
   readonly secondFactor: boolean
   /** Checked again when the session starts, in case it was removed meanwhile. */
   readonly proof: Proof
-  readonly atHost?: HostAuthentication
+  readonly elsewhere?: AuthenticatedElsewhere
+  /** Of the session; absent: as configured. */
+  readonly maxLifetimeMs?: number
 }
 
 export type SignedIn = { readonly outcome: 'signed_in'; readonly cookie: string; readonly userId: string }
@@ -93,11 +96,13 @@ export async function startSession(
   tx: Transaction,
   user: { readonly id: string; readonly accountId: string; readonly slug: string },
   browser: Browser,
-  { how, secondFactor, proof, atHost }: Authenticated,
+  { how, secondFactor, proof, elsewhere, maxLifetimeMs = Number.POSITIVE_INFINITY }: Authenticated,
 ): Promise<SignedIn | null> {
-  if (!(await lockProof(tx, user.id, proof))) return null
+  const proven = await lockProof(tx, user.id, proof)
+  if (!proven || !maySignIn(ruleOf(context, { slug: user.slug, provider: proven.provider }), proven)) return null
   const id = randomUUID()
-  const { sessionLifetimeMs: lifetimeMs, keys } = context.config
+  const { sessionLifetimeMs, keys } = context.config
+  const lifetimeMs = Math.min(sessionLifetimeMs, maxLifetimeMs)
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
   const about = { actor: byUser(user.id), accountId: user.accountId, userId: user.id }
@@ -112,7 +117,7 @@ export async function startSession(
     secondFactor,
     address,
     agent,
-    atHost: atHost ?? null,
+    elsewhere: elsewhere ?? null,
   })
   await recordEvent(tx, { kind: 'session.started', ...about, detail: { how, ...auditedBrowser(browser) } })
   return { outcome: 'signed_in', cookie: signSession(keys, id, user.slug), userId: user.id }

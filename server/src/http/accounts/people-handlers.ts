@@ -101,13 +101,14 @@ async function person(context: Context, request: UserRequest, problem: PersonMod
   const { account, sessionUser, fields, frame } = request
   const found = await readPerson(context, account.id, fields.get('user') ?? '')
   if (!found) return { refusal: 'not_found' }
-  const { id, email, status, factors, name, permissions } = found
+  const { id, email, status, factors, name, permissions, issuer } = found
   const held = found.roles.map((role) => role.id)
   const roles = await roleOptions(context, request, problem === 'role' ? checkedNames(fields, 'role') : held)
   const titles = await readTitles(context)
   const host =
     frame.signInAt === null ? null : { name, permissions: permissions.map((scope) => titles.get(scope) ?? scope) }
-  const model = { id, email, status, factors, you: id === sessionUser.id, roles, host, problem }
+  const provider = issuer === null ? null : new URL(issuer).host
+  const model = { id, email, status, factors, provider, you: id === sessionUser.id, roles, host, problem }
   return { page: personPage(frame, model), status: problem === null ? 200 : 400 }
 }
 

@@ -5,6 +5,7 @@ import { type ConfirmResult, confirmWithPasskey, confirmWithPassword } from '../
 import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { readSignInMethods } from '../../flows/sign-in/methods.ts'
 import { passkeyRequest } from '../../flows/sign-in/prove.ts'
+import { atHostPage } from '../../pages/sign-in/at-host.tsx'
 import { type ConfirmModel, confirmPage } from '../../pages/sign-in/confirm.tsx'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 import { SESSION, setCookie } from '../web/cookies.ts'
@@ -15,6 +16,11 @@ import { minutesOf, refusedWith } from './handlers.ts'
 export const showConfirm: PageHandler<UserRequest> = async (context, request) => {
   const host = hostOf(context, request.account)
   if (host) return confirmAtHost(context, request, host, nextPath(request.fields.get('next')))
+  const { sessionUser, frame, fields } = request
+  if (sessionUser.origin === 'provider') {
+    const address = `/sign-in/provider?next=${encodeURIComponent(nextPath(fields.get('next')))}&recent=1`
+    return { page: atHostPage(frame, { reason: 'confirm', address, provider: frame.user?.signsInAt ?? '' }) }
+  }
   return { page: await ask(context, request, null, 0) }
 }
 

@@ -1,6 +1,7 @@
 /** Handlers for signing in and out. docs/interface.md, "Signing in". */
 import type { Context } from '../../flows/context.ts'
 import { hostOf } from '../../flows/sign-in/hand-over.ts'
+import { hasProvider } from '../../flows/sign-in/origin.ts'
 import { passkeyRequest, type Refused } from '../../flows/sign-in/prove.ts'
 import { readSession, signOut } from '../../flows/sign-in/sessions.ts'
 import {
@@ -19,7 +20,7 @@ import { otherAccountAddress } from '../device/activate-routes.ts'
 import { enterTypedCode } from '../device/code-handlers.ts'
 import type { PageAnswer, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { clearCookie, DIALOG, DIALOG_SECONDS, PASSKEY, SESSION, STEP, setCookie } from '../web/cookies.ts'
-import { userFrame } from '../web/frame.ts'
+import { providerHost, userFrame } from '../web/frame.ts'
 import { nextPath } from '../web/next-path.ts'
 import { goToHost } from './hand-over-handlers.ts'
 import { BROWSER_SECONDS, sessionCookies } from './session-cookies.ts'
@@ -32,10 +33,33 @@ export const showSignIn: PageHandler<PageRequest> = async (context, request) => 
   const host = hostOf(context, request.account)
   if (host) return goToHost(context, request, host, next)
   const notice = NOTICES.find((each) => each === request.fields.get('notice')) ?? null
-  if (next === CODE_ENTRY && request.browser.hasPasskey && notice === null && !request.fields.has('another')) {
+  if (
+    next === CODE_ENTRY &&
+    request.browser.hasPasskey &&
+    request.account.provider !== 'required' &&
+    notice === null &&
+    !request.fields.has('another')
+  ) {
     return { page: codeWithPasskey(context, request, null) }
   }
-  return signInAgain(context, request, { notice })
+  return signInAgain(context, request, { notice, ...waysIn(context, request, next, notice) })
+}
+
+/** With a required provider, the form is on a page of its own, for the administrators who may do without. */
+function waysIn(
+  context: Context,
+  { account, fields }: PageRequest,
+  next: string,
+  notice: SignInModel['notice'],
+): Pick<SignInModel, 'provider' | 'ownAt'> {
+  const host = hasProvider(context, account) ? providerHost(account) : null
+  if (host === null) return { provider: null, ownAt: null }
+  const query = `next=${encodeURIComponent(next)}`
+  const own = account.provider !== 'required' || fields.has('own')
+  return {
+    provider: { host, href: `/sign-in/provider?${query}${notice === 'switched' ? '&anew=1' : ''}` },
+    ownAt: own ? null : `/sign-in?${query}&own=1`,
+  }
 }
 
 export const signInByPassword: PageHandler<PageRequest> = async (context, request) => {
@@ -168,6 +192,8 @@ function signInAgain(
     minutes: 0,
     notice: null,
     passkey: passkeyRequest(context, account, now),
+    provider: null,
+    ownAt: null,
     ...about,
   }
   return { page: signInPage(frame, model), status: model.problem === null ? 200 : 400 }

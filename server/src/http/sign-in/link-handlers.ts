@@ -1,19 +1,24 @@
 /** Handlers of mailed links and of the request for one. Opening a link changes nothing; submitting its form does. */
 import { readEmail } from '../../core/sign-in/email.ts'
+import type { Context } from '../../flows/context.ts'
 import {
+  maySetPassword,
   readLink,
   removeGrantByLink,
   requestRecovery,
   setPasswordByLink,
   signInByLink,
 } from '../../flows/sign-in/links.ts'
-import { accountHas } from '../../flows/sign-in/origin.ts'
+import { accountHas, hasProvider } from '../../flows/sign-in/origin.ts'
 import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'
 import { choosePasswordPage } from '../../pages/sign-in/choose-password.tsx'
 import { confirmBrowserPage } from '../../pages/sign-in/confirm-browser.tsx'
 import { linkGonePage } from '../../pages/sign-in/link-gone.tsx'
 import { recoverPage } from '../../pages/sign-in/recover.tsx'
+import type { Link } from '../../store/sign-in/links.ts'
+import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { PageHandler, PageRequest } from '../web/answer.ts'
+import { providerHost } from '../web/frame.ts'
 import { signedIn } from './handlers.ts'
 
 export const showRecover: PageHandler<PageRequest> = async (_context, { frame }) => ({
@@ -43,7 +48,16 @@ export const showLink: PageHandler<PageRequest> = async (context, { account, fie
   }
   if (!accountHas(context, account, 'password')) return { page: linkGonePage(frame), status: 404 }
   if (kind === 'sign_in') return { page: confirmBrowserPage(frame, { email, link: text }) }
-  return { page: choosePasswordPage(frame, { kind, email, link: text, problem: null }) }
+  const ways = waysToUse(context, account, link, text)
+  if (!ways.own && ways.provider === null) return { page: linkGonePage(frame), status: 404 }
+  return { page: choosePasswordPage(frame, { kind, email, link: text, problem: null, ...ways }) }
+}
+
+/** A user without any means of signing in can be bound to the identity provider instead of choosing a password. */
+function waysToUse(context: Context, account: HostAccount, link: Link, text: string) {
+  const host = hasProvider(context, account) && link.linkable ? providerHost(account) : null
+  const provider = host === null ? null : { host, href: `/sign-in/provider?link=${encodeURIComponent(text)}` }
+  return { provider, own: maySetPassword(context, account, link) }
 }
 
 export const usePasswordLink: PageHandler<PageRequest> = async (context, request) => {
@@ -55,7 +69,10 @@ export const usePasswordLink: PageHandler<PageRequest> = async (context, request
   if (result.outcome === 'busy') return { refusal: 'unavailable' }
   if (result.outcome !== 'unfit') return signedIn(context, request, result, '/?notice=welcome')
   const { problem, kind, email } = result
-  return { page: choosePasswordPage(frame, { kind, email, link: text, problem }), status: 400 }
+  return {
+    page: choosePasswordPage(frame, { kind, email, link: text, problem, provider: null, own: true }),
+    status: 400,
+  }
 }
 
 export const useSignInLink: PageHandler<PageRequest> = async (context, request) => {

@@ -1,4 +1,6 @@
 /** Routes for signing in and out, and of the user's security settings. */
+import { logOutHere } from '../provider/logout-handler.ts'
+import { goToProvider, returnFromProvider } from '../provider/sign-in-handlers.ts'
 import type { PageRoute } from '../route.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
 import { returnFromHost } from './hand-over-handlers.ts'
@@ -43,6 +45,16 @@ export const signInRoutes: readonly PageRoute[] = [
     handler: signInByPasskey,
     needs: 'passkey',
     from: '/sign-in?next={next}',
+  },
+  { method: 'GET', path: '/sign-in/provider', access: 'anyone', handler: goToProvider },
+  { method: 'GET', path: '/sign-in/provider/return', access: 'anyone', handler: returnFromProvider },
+  {
+    method: 'POST',
+    path: '/sign-in/provider/logout',
+    access: 'anyone',
+    handler: logOutHere,
+    from: '/sign-in',
+    fromProgram: true,
   },
   { method: 'GET', path: '/sign-in/return', access: 'anyone', handler: returnFromHost },
   { method: 'GET', path: '/sign-in/code', access: 'anyone', handler: showSecondStep, needs: 'second_factor' },

@@ -20,6 +20,7 @@ import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from 
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from '../dialog/account-handlers.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from '../grants/handlers.ts'
 import { operatorRoutes } from '../operator/routes.ts'
+import { changeProvider, showProvider, testConnection } from '../provider/settings-handlers.ts'
 import type { PageRoute } from '../route.ts'
 import { enterCodeByPasskey } from '../sign-in/handlers.ts'
 import { signInRoutes } from '../sign-in/routes.ts'
@@ -110,6 +111,23 @@ export const pageRoutes: readonly PageRoute[] = [
     from: '/account/policy',
     fresh: true,
   },
+  { method: 'GET', path: '/account/provider', access: 'administrator', handler: showProvider, fresh: true },
+  {
+    method: 'POST',
+    path: '/account/provider',
+    access: 'administrator',
+    handler: changeProvider,
+    from: '/account/provider',
+    fresh: true,
+  },
+  {
+    method: 'POST',
+    path: '/account/provider/test',
+    access: 'administrator',
+    handler: testConnection,
+    from: '/account/provider',
+    fresh: true,
+  },
   { method: 'GET', path: '/account/people', access: 'administrator', handler: showPeople },
   {
     method: 'GET',
@@ -162,7 +180,7 @@ export const pageRoutes: readonly PageRoute[] = [
     path: '/account/person/send-link',
     access: 'administrator',
     handler: sendLink,
-    needs: 'recovery',
+    needs: 'reset',
     bound: ['user'],
     from: '/account/person?user={user}',
     fresh: true,

@@ -7,7 +7,7 @@ import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { type FormHolder, signForm } from '../../secrets/web-texts.ts'
-import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
+import type { AccountSession, HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 
 export type FrameOrigin = {
@@ -64,11 +64,17 @@ export function userFrame(
     user: {
       email,
       administrator,
+      signsInAt: sessionUser.origin === 'provider' ? providerHost(session.account) : null,
       operator: administrator && session.account.slug === context.config.operatorAccount,
       secondFactorBy: secondFactorBy(context, session, sessionUser),
     },
     sign: (action, bound) => signForm(context.config.keys, formHolder(sessionUser), action, bound),
   }
+}
+
+/** Its name on pages. Null: the account has no provider. */
+export function providerHost({ issuer }: Pick<HostAccount, 'issuer'>): string | null {
+  return issuer === null ? null : new URL(issuer).host
 }
 
 function secondFactorBy(context: Context, { account, now }: AccountSession, sessionUser: SessionUser): number | null {

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Refusal } from '../../core/refusal.ts'
+import { appliesTo, type SignInPart } from '../../core/sign-in/origin.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { accountHas } from '../../flows/sign-in/origin.ts'
@@ -18,7 +19,7 @@ import { refusalPage } from '../../pages/ui/refusal.tsx'
 import { createBrowserMark, isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
-import type { AccountSession, SessionUser } from '../../store/sign-in/sessions.ts'
+import type { AccountSession, HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { type AddressReader, createNetworkCheck } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
 import { singleHeader } from '../header.ts'
@@ -28,7 +29,7 @@ import type { PathRoutes } from '../router.ts'
 import { answerFirstUse } from '../sign-in/hand-over-handlers.ts'
 import { tooBusy } from '../too-much.ts'
 import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
-import { BROWSER, DIALOG, LANGUAGE, PASSKEY, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
+import { BROWSER, DIALOG, LANGUAGE, PASSKEY, PROVIDER, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { respondPage, type Surroundings } from './respond.ts'
@@ -107,6 +108,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
     return {
       mark: mark !== null && isBrowserMark(mark) ? mark : createBrowserMark(),
       step: readCookie(cookie, STEP),
+      providerSignIn: readCookie(cookie, PROVIDER),
       hasPasskey: readCookie(cookie, PASSKEY) !== null,
       address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
@@ -145,8 +147,8 @@ async function arrive(
 ): Promise<Arrived | PageAnswer> {
   if (!found || !isThere(context, slug, found)) return { refusal: 'not_found' }
   const origin = accountOrigin(context, slug)
-  const received = await receivePage(request, found, query, ({ file = null }) => ({
-    origin,
+  const received = await receivePage(request, found, query, ({ file = null, fromProgram = false }) => ({
+    origin: fromProgram ? null : origin,
     query: false,
     bodyOfGet: false,
     maxBytes: file === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES,
@@ -176,7 +178,7 @@ async function answer(
   frame: Frame,
   browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
-  if (route.needs && !accountHas(context, account, route.needs)) return { refusal: 'not_found' }
+  if (route.needs && !isDoneHere(context, account, sessionUser, route, route.needs)) return { refusal: 'not_found' }
   const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
   if (!sessionUser) {
@@ -193,6 +195,17 @@ async function answer(
   if (route.fresh && !isFresh(context, sessionUser, now))
     return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
   return route.handler(context, { ...given, sessionUser } satisfies UserRequest)
+}
+
+/** Pages about the user's own sign-in depend on the user, all others on the account. */
+function isDoneHere(
+  context: Context,
+  account: HostAccount,
+  sessionUser: SessionUser | null,
+  { access }: PageRoute,
+  part: SignInPart,
+): boolean {
+  return access === 'user' && sessionUser ? appliesTo(sessionUser.origin, part) : accountHas(context, account, part)
 }
 
 function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, fields: FormFields): boolean {

@@ -37,7 +37,9 @@ export function homePage(frame: Frame, { connected, attention, notice }: HomeMod
             {words.t('home.applications_text', { connected })}
           </Route>
           <Route href="/security" title={words.t('home.security')}>
-            {words.t(frame.signInAt === null ? 'home.security_text' : 'home.security_text_host')}
+            {words.t(
+              (frame.user?.signsInAt ?? frame.signInAt) === null ? 'home.security_text' : 'home.security_text_host',
+            )}
           </Route>
         </ul>
       </section>
@@ -57,7 +59,7 @@ export function homePage(frame: Frame, { connected, attention, notice }: HomeMod
         <section class="stack tight" aria-labelledby="account">
           <h2 id="account">{words.t('home.account', { name })}</h2>
           <ul class="routes">
-            {accountPlaces.map(({ href, key, about, aboutAtHost = about }) => (
+            {accountPlaces(frame).map(({ href, key, about, aboutAtHost = about }) => (
               <Route href={href} title={words.t(key)} key={href}>
                 {words.t(frame.signInAt === null ? about : aboutAtHost)}
               </Route>

@@ -17,6 +17,8 @@ export type PersonModel = {
   readonly roles: readonly RoleOption[]
   /** What the host service says besides; null: the account's users sign in here. */
   readonly host: { readonly name: string | null; readonly permissions: readonly string[] } | null
+  /** Host of the identity provider at which the user signs in; null: not at one. */
+  readonly provider: string | null
   readonly factors: { readonly password: boolean; readonly passkeys: number; readonly authenticator: boolean }
   readonly problem: null | 'last_administrator' | 'role' | 'too_many' | 'already_proposed' | 'only_operator'
 }
@@ -133,15 +135,19 @@ function SignIn({ frame, model }: PartProps) {
   return (
     <section class="card stack" aria-labelledby="factors">
       <h2 id="factors">{words.t('person.factors')}</h2>
-      <Facts>
-        <Fact name={words.t('person.password')}>
-          {words.t(factors.password ? 'person.password_set' : 'person.password_none')}
-        </Fact>
-        <Fact name={words.t('person.passkeys')}>{words.t('person.passkeys_count', { count: factors.passkeys })}</Fact>
-        <Fact name={words.t('person.authenticator')}>
-          {words.t(factors.authenticator ? 'person.authenticator_set' : 'person.authenticator_none')}
-        </Fact>
-      </Facts>
+      {model.provider !== null ? (
+        <p>{words.t('person.provider', { host: model.provider })}</p>
+      ) : (
+        <Facts>
+          <Fact name={words.t('person.password')}>
+            {words.t(factors.password ? 'person.password_set' : 'person.password_none')}
+          </Fact>
+          <Fact name={words.t('person.passkeys')}>{words.t('person.passkeys_count', { count: factors.passkeys })}</Fact>
+          <Fact name={words.t('person.authenticator')}>
+            {words.t(factors.authenticator ? 'person.authenticator_set' : 'person.authenticator_none')}
+          </Fact>
+        </Facts>
+      )}
       <div class="stack tight">
         <h3>{words.t('person.link')}</h3>
         <p>{words.t('person.link_text')}</p>

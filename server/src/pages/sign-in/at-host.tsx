@@ -1,17 +1,19 @@
-/** Page of an account whose users sign in at the host service, where the user is not sent there at once. */
+/** Page for users who sign in at the host service or at an identity provider, where they are not sent there at once. */
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 
 export type AtHostModel = {
   readonly reason: 'signed_out' | 'switched' | 'ended' | 'confirm'
-  /** At the host service, with the challenge. */
+  /** That leads there. */
   readonly address: string
+  /** Name of the identity provider; absent: the host service. */
+  readonly provider?: string
 }
 
-export function atHostPage(frame: Frame, { reason, address }: AtHostModel): string {
+export function atHostPage(frame: Frame, { reason, address, provider }: AtHostModel): string {
   const { words } = frame
   const title = words.t(`at_host.title_${reason}`)
-  const about = { name: frame.account?.name ?? '', host: frame.signInAt ?? '' }
+  const about = { name: frame.account?.name ?? '', host: provider ?? frame.signInAt ?? '' }
   return page(
     frame,
     title,

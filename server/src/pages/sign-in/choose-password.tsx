@@ -12,9 +12,14 @@ export type ChoosePasswordModel = {
   readonly email: string
   readonly link: string
   readonly problem: null | PasswordProblem
+  /** Identity provider with which the link can be used: its name, and the path that leads there; null: none. */
+  readonly provider: { readonly host: string; readonly href: string } | null
+  /** The user may choose a password. */
+  readonly own: boolean
 }
 
-export function choosePasswordPage(frame: Frame, { kind, email, link, problem }: ChoosePasswordModel): string {
+export function choosePasswordPage(frame: Frame, model: ChoosePasswordModel): string {
+  const { kind, email, link, problem, provider } = model
   const { words } = frame
   const name = frame.account?.name ?? ''
   const wrong = problem && passwordProblemText(words, problem)
@@ -25,22 +30,36 @@ export function choosePasswordPage(frame: Frame, { kind, email, link, problem }:
       <Problems words={words} problems={wrong ? [{ field: passwordFieldOf(problem), text: wrong }] : []} />
       <section class="card stack">
         <h1>{words.t(`choose_password.heading_${kind}`, { name })}</h1>
-        <p>{words.t(`choose_password.text_${kind}`, { name })}</p>
-        <Form frame={frame} action="/link" hidden={{ link }} class="stack">
-          {/* Password managers store a password under the user name field beside it. */}
-          <Field
-            id="email"
-            type="email"
-            label={words.t('choose_password.email')}
-            value={email}
-            autocomplete="username"
-            readOnly
-          />
-          <NewPassword frame={frame} problem={problem} focus={!problem} />
-          <button type="submit" class="button block">
-            {words.t('choose_password.continue')}
-          </button>
-        </Form>
+        {provider && (
+          <>
+            <p>{words.t('choose_password.provider', { email, host: provider.host })}</p>
+            <p class="actions">
+              <a href={provider.href} class="button block">
+                {words.t('at_host.continue', { host: provider.host })}
+              </a>
+            </p>
+          </>
+        )}
+        {model.own && (
+          <>
+            <p>{words.t(`choose_password.text_${kind}`, { name })}</p>
+            <Form frame={frame} action="/link" hidden={{ link }} class="stack">
+              {/* Password managers store a password under the user name field beside it. */}
+              <Field
+                id="email"
+                type="email"
+                label={words.t('choose_password.email')}
+                value={email}
+                autocomplete="username"
+                readOnly
+              />
+              <NewPassword frame={frame} problem={problem} focus={!problem && provider === null} />
+              <button type="submit" class="button block">
+                {words.t('choose_password.continue')}
+              </button>
+            </Form>
+          </>
+        )}
       </section>
     </>,
     { problem: problem !== null },

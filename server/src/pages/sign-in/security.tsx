@@ -14,6 +14,7 @@ import type { SecurityModel } from './security-model.ts'
 
 export function securityPage(frame: Frame, model: SecurityModel): string {
   const { words } = frame
+  const elsewhere = signsInElsewhere(frame)
   const { problem, notice } = model
   const wrong = problem && problemText(frame, problem)
   return page(
@@ -23,7 +24,7 @@ export function securityPage(frame: Frame, model: SecurityModel): string {
       <Problems words={words} problems={wrong ? [{ field: fieldOf(problem), text: wrong }] : []} />
       {notice && !problem && <Notice kind="success">{words.t(`security.notice_${notice}`)}</Notice>}
       <h1>{words.t('security.title')}</h1>
-      {frame.signInAt === null ? (
+      {elsewhere === null ? (
         <>
           <PasswordCard frame={frame} model={model} />
           <PasskeysCard frame={frame} model={model} />
@@ -31,12 +32,17 @@ export function securityPage(frame: Frame, model: SecurityModel): string {
           {model.recoveryCodes !== null && <RecoveryCodesCard frame={frame} left={model.recoveryCodes} />}
         </>
       ) : (
-        <p>{words.t('security.host', { host: frame.signInAt })}</p>
+        <p>{words.t('security.host', { host: elsewhere })}</p>
       )}
       <SessionsCard frame={frame} model={model} />
     </>,
     { problem: problem !== null },
   )
+}
+
+/** Host at which the user signs in; null: here. */
+function signsInElsewhere({ user, signInAt }: Frame): string | null {
+  return user?.signsInAt ?? signInAt
 }
 
 type Wrong = NonNullable<SecurityModel['problem']>
@@ -130,9 +136,9 @@ function SessionsCard({ frame, model: { sessions } }: CardProps) {
       </ul>
       <Form frame={frame} action="/security/sign-out-everywhere" class="stack tight">
         <p class="hint">
-          {frame.signInAt === null
+          {signsInElsewhere(frame) === null
             ? words.t('security.everywhere_hint')
-            : words.t('security.everywhere_hint_host', { host: frame.signInAt })}
+            : words.t('security.everywhere_hint_host', { host: signsInElsewhere(frame) ?? '' })}
         </p>
         <div class="actions">
           <button type="submit" class="button quiet">

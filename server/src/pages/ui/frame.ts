@@ -27,6 +27,8 @@ export type Frame = {
     readonly administrator: boolean
     /** An operator, on the host of the operators' account. */
     readonly operator?: boolean
+    /** Host of the identity provider at which the user signs in; null or absent: not at one. */
+    readonly signsInAt?: string | null
     /** Until when the user has to set up a second factor; null: has one, or needs none. */
     readonly secondFactorBy?: number | null
   } | null

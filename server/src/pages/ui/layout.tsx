@@ -140,16 +140,25 @@ const ownPlaces: readonly Place[] = [
   { href: '/security', key: 'layout.security' },
 ]
 
-/** Administrators' pages, with a description of each. */
-export const accountPlaces: readonly (Place & { readonly about: MessageKey; readonly aboutAtHost?: MessageKey })[] = [
+type AccountPlace = Place & { readonly about: MessageKey; readonly aboutAtHost?: MessageKey }
+
+const PROVIDER: AccountPlace = { href: '/account/provider', key: 'layout.provider', about: 'home.provider_text' }
+
+const accountPages: readonly AccountPlace[] = [
   { href: '/account/applications', key: 'layout.account_applications', about: 'home.account_applications_text' },
   { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text', aboutAtHost: 'home.policy_text_host' },
+  PROVIDER,
   { href: '/account/people', key: 'layout.people', about: 'home.people_text', aboutAtHost: 'home.people_text_host' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
   { href: '/account/branding', key: 'layout.branding', about: 'home.branding_text' },
   { href: '/account/audit', key: 'layout.audit', about: 'home.audit_text' },
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
+
+/** Administrators' pages, with a description of each. Neither the operators nor a host service have a provider. */
+export function accountPlaces({ user, signInAt }: Frame): readonly AccountPlace[] {
+  return user?.operator || signInAt !== null ? accountPages.filter((each) => each !== PROVIDER) : accountPages
+}
 
 /** Operators' pages, with a description of each. */
 export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
@@ -200,7 +209,13 @@ function Navigation({ frame, parent }: { readonly frame: Frame; readonly parent:
         </>
       )}
       {user?.administrator && within && (
-        <Menu words={words} label="layout.account_navigation" places={accountPlaces} path={path} parent={parent} />
+        <Menu
+          words={words}
+          label="layout.account_navigation"
+          places={accountPlaces(frame)}
+          path={path}
+          parent={parent}
+        />
       )}
     </div>
   )

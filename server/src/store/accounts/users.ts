@@ -12,17 +12,20 @@ export type NewUser = {
   readonly email: string
   readonly passwordDigest: string | null
   readonly roleIds: readonly string[]
-  /** Null: an own user. */
+  readonly origin: Origin
+  /** A host user has one. */
   readonly externalId: string | null
+  /** Of the identity provider; null or absent: an own user, or one of the host service. */
+  readonly issuer?: string | null
 }
 
 /** False when the account has a user with this e-mail address, or with this external id. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `insert into users (id, account_id, email, password_digest, origin, external_id, created_at)
-     values ($1, $2, $3, $4, case when $5::text is null then 'own' else 'host' end, $5, now())
+    `insert into users (id, account_id, email, password_digest, origin, issuer, external_id, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, now())
      on conflict do nothing`,
-    [user.id, user.accountId, user.email, user.passwordDigest, user.externalId],
+    [user.id, user.accountId, user.email, user.passwordDigest, user.origin, user.issuer ?? null, user.externalId],
   )
   if (rowCount === 1) await addRoles(tx, user.id, user.roleIds)
   return rowCount === 1
@@ -87,7 +90,9 @@ export type Member = {
   readonly accountId: string
   readonly origin: Origin
   readonly email: string
-  /** As the host service says. */
+  /** Of the identity provider at which the user signs in. */
+  readonly issuer: string | null
+  /** As the host service or the identity provider says. */
   readonly name: string | null
   /** Scopes that the host service gives the user besides the roles. */
   readonly permissions: readonly string[]
@@ -103,7 +108,7 @@ export type Member = {
 type MemberRow = Omit<Member, 'factors'> & Factors
 
 /** Aggregates instead of `exists`: PostgreSQL would look at the roles of all accounts at once for it. */
-const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
+const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.issuer, u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
     (select coalesce(bool_or(r.holds_every_scope), false)
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
@@ -153,6 +158,40 @@ export async function findHostUser(db: Queryable, accountId: string, externalId:
   return rows[0]?.id ?? null
 }
 
+/** The user whom the identity provider calls by this subject. */
+export async function findProviderUser(
+  db: Queryable,
+  accountId: string,
+  issuer: string,
+  subject: string,
+): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from users where account_id = $1 and origin = 'provider' and issuer = $2 and external_id = $3`,
+    [accountId, issuer, subject],
+  )
+  return rows[0]?.id ?? null
+}
+
+/**
+ * Binds an own user without any means of signing in to a subject of the identity provider. False if the user has means,
+ * or the subject is another user already.
+ */
+export async function linkUser(
+  tx: Transaction,
+  id: string,
+  { issuer, subject }: { readonly issuer: string; readonly subject: string },
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update users u set origin = 'provider', issuer = $2, external_id = $3
+     where id = $1 and origin = 'own' and password_digest is null
+       and not exists (select from passkeys p where p.user_id = u.id)
+       and not exists (select from users o where o.account_id = u.account_id and o.origin = 'provider'
+         and o.issuer = $2 and o.external_id = $3)`,
+    [id, issuer, subject],
+  )
+  return rowCount === 1
+}
+
 export type HostProfile = {
   readonly email: string
   readonly name: string | null
@@ -191,10 +230,25 @@ export async function hasOtherAdministrator(tx: Transaction, accountId: string, 
   const { rows } = await tx.query<{ other: boolean }>(
     `select exists (select from users u
        where u.account_id = $1 and u.id <> $2 and u.disabled_at is null and ${ADMINISTRATOR}
-         and (u.origin = 'host' or u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
+         and (u.origin <> 'own' or u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))) as other`,
     [accountId, userId],
   )
   return rows[0]?.other ?? false
+}
+
+/** Own administrators who can sign in: with a password or a passkey, and not disabled. Call under `lockAccount`. */
+export async function listOwnAdministrators(
+  db: Queryable,
+  accountId: string,
+): Promise<readonly Pick<User, 'id' | 'email'>[]> {
+  const { rows } = await db.query<Pick<User, 'id' | 'email'>>(
+    `select u.id, u.email from users u
+     where u.account_id = $1 and u.origin = 'own' and u.disabled_at is null and ${ADMINISTRATOR}
+       and (u.password_digest is not null or exists (select from passkeys p where p.user_id = u.id))
+     order by u.email`,
+    [accountId],
+  )
+  return rows
 }
 
 export async function replaceUserRoles(tx: Transaction, userId: string, roleIds: readonly string[]): Promise<void> {
@@ -221,9 +275,17 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
   return rowCount === 1
 }
 
-/** Deletes password, passkeys, authenticator and recovery codes, so that none of the old ones can be used to sign in. */
+/**
+ * Deletes password, passkeys, authenticator, recovery codes and the link to the identity provider, so that none of the
+ * old ones can be used to sign in.
+ */
 export async function clearFactors(tx: Transaction, id: string): Promise<void> {
-  await tx.query('update users set password_digest = null where id = $1', [id])
+  await tx.query(
+    `update users set password_digest = null, origin = case origin when 'provider' then 'own' else origin end,
+       issuer = null, external_id = case origin when 'provider' then null else external_id end
+     where id = $1`,
+    [id],
+  )
   await tx.query('delete from passkeys where user_id = $1', [id])
   await tx.query('delete from authenticators where user_id = $1', [id])
   await tx.query('delete from recovery_codes where user_id = $1', [id])

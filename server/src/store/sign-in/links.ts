@@ -27,6 +27,10 @@ export type Link = {
   readonly kind: LinkKind
   readonly userId: string
   readonly email: string
+  /** May sign in here although the identity provider is required. */
+  readonly breakGlass: boolean
+  /** Has no means of signing in yet, so that the link may bind the user to the identity provider. */
+  readonly linkable: boolean
   readonly grantId: string | null
   readonly applicationId: string | null
   readonly application: string | null
@@ -34,7 +38,11 @@ export type Link = {
 
 /** Valid links only: unused, not expired, user enabled. */
 const GOOD_LINK = `select l.id, l.kind, l.user_id as "userId", u.email, l.grant_id as "grantId", a.id as "applicationId",
-    a.name as application
+    a.name as application,
+    exists (select from identity_providers i where i.account_id = u.account_id and u.id = any(i.break_glass))
+      as "breakGlass",
+    u.origin = 'own' and u.password_digest is null and not exists (select from passkeys p where p.user_id = u.id)
+      as linkable
   from links l join users u on u.id = l.user_id
   left join grants g on g.id = l.grant_id left join applications a on a.id = g.application_id
   where l.id = $1 and l.account_id = $2 and l.used_at is null and l.expires_at > now() and u.disabled_at is null`

@@ -1,5 +1,6 @@
 /** The tables passkeys, authenticators and spent_challenges, and the passwords of users: sign-in methods. */
 
+import type { ProviderState } from '../../core/provider/provider.ts'
 import type { Origin } from '../../core/sign-in/origin.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
@@ -8,6 +9,8 @@ export type SignInUser = {
   readonly id: string
   readonly accountId: string
   readonly origin: Origin
+  /** May sign in here although the identity provider is required. */
+  readonly breakGlass: boolean
   readonly email: string
   readonly language: string | null
   readonly disabled: boolean
@@ -28,6 +31,8 @@ export type Authenticator = {
 const SIGN_IN_USER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.language, u.disabled_at is not null as disabled,
     u.password_digest as "passwordDigest", t.id as totp_id, t.key_id, t.last_step, t.created_at,
     exists (select from passkeys p where p.user_id = u.id) as "hasPasskey",
+    exists (select from identity_providers i where i.account_id = u.account_id and u.id = any(i.break_glass))
+      as "breakGlass",
     now() as "readAt"
   from users u left join authenticators t on t.user_id = u.id`
 
@@ -54,31 +59,40 @@ function fromRow({ totp_id, key_id, last_step, created_at, ...user }: Row): Sign
   return { ...user, authenticator }
 }
 
-/** Factor that authenticated the user, or the id by which the host service named them. */
+/** Factor that authenticated the user, or the id by which the host service or the identity provider named them. */
 export type Proof =
   | { readonly passwordDigest: string }
   | { readonly passkeyId: string }
   | { readonly externalId: string }
+  | { readonly issuer: string; readonly subject: string }
+
+/** What core/sign-in/origin.ts needs to know of a user. */
+export type ProvenUser = { readonly origin: Origin; readonly breakGlass: boolean; readonly provider: ProviderState }
 
 /**
  * Locks the user while a session starts, so that the user is not disabled and the method used is not removed meanwhile.
  * Takes the same lock as `lockUserForChange`, so that two sign-ins that both update the user wait for each other.
  */
-export async function lockProof(tx: Transaction, userId: string, proof: Proof): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `select from users u where u.id = $1 and u.disabled_at is null
+export async function lockProof(tx: Transaction, userId: string, proof: Proof): Promise<ProvenUser | null> {
+  const { rows } = await tx.query<ProvenUser>(
+    `select u.origin, coalesce(u.id = any(i.break_glass), false) as "breakGlass", coalesce(i.state, 'off') as provider
+     from users u left join identity_providers i on i.account_id = u.account_id
+     where u.id = $1 and u.disabled_at is null
        and ($2::text is null or u.password_digest = $2)
        and ($3::text is null or exists (select from passkeys p where p.id = $3 and p.user_id = u.id))
        and ($4::text is null or (u.origin = 'host' and u.external_id = $4))
+       and ($5::text is null or (u.origin = 'provider' and u.issuer = $5 and i.issuer = $5 and u.external_id = $6))
      for no key update of u`,
     [
       userId,
       'passwordDigest' in proof ? proof.passwordDigest : null,
       'passkeyId' in proof ? proof.passkeyId : null,
       'externalId' in proof ? proof.externalId : null,
+      'issuer' in proof ? proof.issuer : null,
+      'issuer' in proof ? proof.subject : null,
     ],
   )
-  return rowCount === 1
+  return rows[0] ?? null
 }
 
 /**

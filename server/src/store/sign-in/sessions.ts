@@ -1,5 +1,6 @@
 /** The table sessions, and the query that every page starts with: the account and the signed-in user. */
 
+import type { ProviderState } from '../../core/provider/provider.ts'
 import type { Origin } from '../../core/sign-in/origin.ts'
 import type { SecondFactorFacts } from '../../core/sign-in/second-factor.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -19,6 +20,8 @@ export type Session = {
 export type SessionUser = {
   readonly id: string
   readonly origin: Origin
+  /** May sign in here although the identity provider is required. */
+  readonly breakGlass: boolean
   readonly email: string
   readonly administrator: boolean
   /** Language of mails. */
@@ -36,6 +39,9 @@ export type HostAccount = {
   readonly colour: string | null
   /** Changes with the image, so that browsers may cache it. */
   readonly logoVersion: string | null
+  /** The identity provider's state and its issuer; null: none was entered. */
+  readonly provider: ProviderState
+  readonly issuer: string | null
 }
 
 export type AccountSession = {
@@ -50,6 +56,9 @@ type AccountSessionRow = {
   name: string
   colour: string | null
   logo_version: string | null
+  provider: ProviderState | null
+  issuer: string | null
+  break_glass: boolean
   session_id: string | null
   created_at: number
   authenticated_at: number
@@ -83,6 +92,7 @@ export async function findAccountSession(
   const { rows } = await db.query<AccountSessionRow>({
     name: 'find-account-session',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version, a.second_factor_required_at,
+        i.state as provider, i.issuer, coalesce(v.user_id = any(i.break_glass), false) as break_glass,
         v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.expires_at, v.last_used_at, v.user_id, v.origin, v.email,
         v.language, v.language_chosen, v.joined_at,
         (select min(ur.granted_at) from user_roles ur join roles r on r.id = ur.role_id
@@ -90,7 +100,7 @@ export async function findAccountSession(
         exists (select from passkeys p where p.user_id = v.user_id)
           or exists (select from authenticators t where t.user_id = v.user_id) as enrolled,
         now() as now
-      from accounts a left join lateral (
+      from accounts a left join identity_providers i on i.account_id = a.id left join lateral (
         select s.id as session_id, s.created_at, s.authenticated_at, s.second_factor, s.expires_at, s.last_used_at,
           u.id as user_id, u.origin, u.email, u.language, u.language_chosen, u.created_at as joined_at
         from sessions s join users u on u.id = s.user_id
@@ -103,7 +113,15 @@ export async function findAccountSession(
   if (!row) return null
   const { id, name, colour, now } = row
   return {
-    account: { id, slug: row.slug, name, colour, logoVersion: row.logo_version },
+    account: {
+      id,
+      slug: row.slug,
+      name,
+      colour,
+      logoVersion: row.logo_version,
+      provider: row.provider ?? 'off',
+      issuer: row.issuer,
+    },
     sessionUser: row.session_id === null ? null : sessionUserFrom(row, row.session_id),
     now,
   }
@@ -113,6 +131,7 @@ function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser
   return {
     id: row.user_id,
     origin: row.origin,
+    breakGlass: row.break_glass,
     email: row.email,
     administrator: row.administrator_since !== null,
     language: row.language,
@@ -144,18 +163,23 @@ export type NewSession = {
   readonly address: string | null
   readonly agent: string | null
   /** Null or absent: the user authenticated here, just now. */
-  readonly atHost?: HostAuthentication | null
+  readonly elsewhere?: AuthenticatedElsewhere | null
 }
 
-/** When and how a user authenticated at the host service. */
-export type HostAuthentication = { readonly authenticatedAt: number; readonly amr: readonly string[] }
+/** When and how a user authenticated at the host service or the identity provider. */
+export type AuthenticatedElsewhere = {
+  readonly authenticatedAt: number
+  readonly amr: readonly string[]
+  /** Session at the identity provider, if it named one. */
+  readonly sid?: string | null
+}
 
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, second_factor,
-       expires_at, address, agent, amr)
+       expires_at, address, agent, amr, provider_sid)
      values ($1, $2, $3, $4, now(), least(now(), coalesce($9, now())), now(), $5, now() + $6 * interval '1 millisecond',
-       $7, $8, $10)`,
+       $7, $8, $10, $11)`,
     [
       session.id,
       session.accountId,
@@ -165,8 +189,9 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
       session.lifetimeMs,
       session.address,
       session.agent,
-      session.atHost ? new Date(session.atHost.authenticatedAt) : null,
-      session.atHost?.amr ?? [],
+      session.elsewhere ? new Date(session.elsewhere.authenticatedAt) : null,
+      session.elsewhere?.amr ?? [],
+      session.elsewhere?.sid ?? null,
     ],
   )
 }
@@ -251,6 +276,15 @@ export async function deleteSessions(db: Queryable, userId: string, except: stri
     userId,
     except,
   ])
+  return rowCount ?? 0
+}
+
+/** Ends the sessions of all users of the identity provider. Returns how many. */
+export async function deleteProviderSessions(tx: Transaction, accountId: string): Promise<number> {
+  const { rowCount } = await tx.query(
+    `delete from sessions s using users u where u.id = s.user_id and s.account_id = $1 and u.origin = 'provider'`,
+    [accountId],
+  )
   return rowCount ?? 0
 }
 

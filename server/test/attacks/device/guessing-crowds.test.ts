@@ -72,12 +72,21 @@ describe('a crowd of guessers', () => {
     let guesses = 0
     await Promise.all(
       accounts.map(async ({ id, slug }) => {
-        const account = { id, slug, name: slug, colour: null, logoVersion: null }
+        const account = {
+          id,
+          slug,
+          name: slug,
+          colour: null,
+          logoVersion: null,
+          provider: 'off' as const,
+          issuer: null,
+        }
         for (let person = 0; person < 8; person += 1) {
           const user = await makeUser(context.db, slug)
           const visitor = {
             ...user,
             origin: 'own' as const,
+            breakGlass: false,
             administrator: true,
             language: null,
             chosenLanguage: null,

@@ -339,12 +339,17 @@ it('FD-20: a user of the host service gets in by nothing here', async () => {
   )
   const known = { id: user?.id ?? '', email: claims.email }
   const { context, account } = service
-  await requestRecovery(context, { ...account, name: '', colour: null, logoVersion: null }, claims.email, 'en')
+  await requestRecovery(
+    context,
+    { ...account, name: '', colour: null, logoVersion: null, provider: 'off' as const, issuer: null },
+    claims.email,
+    'en',
+  )
   expect(await mailsOf(service, known)).toEqual([])
   const web = service.web()
   expect((await web.send('POST', '/sign-in', { email: claims.email, password: '' })).status).toBe(404)
   const password = service.database.query('update users set password_digest = $2 where id = $1', [known.id, 'digest'])
-  await expect(password).rejects.toThrow('users_host_has_no_password')
+  await expect(password).rejects.toThrow('users_elsewhere_has_no_password')
   const id = crypto.randomUUID()
   await context.db.transaction((tx) =>
     insertLink(tx, {

@@ -41,7 +41,12 @@ async function whoIs(cookie: string, address = service.address): Promise<string 
 const cookieOf = (web: Web) => web.cookies.get(SESSION) ?? ''
 const byCookie = (value: string) => whoIs(`${SESSION}=${value}`)
 
-const posts = pageRoutes.filter(({ method }) => method === 'POST')
+const posts = pageRoutes.filter(({ method, fromProgram }) => method === 'POST' && !fromProgram)
+
+it('WB-01: one route alone takes a form from anywhere: a program calls it, and its token proves itself', () => {
+  const paths = pageRoutes.filter(({ fromProgram }) => fromProgram).map(({ path }) => path)
+  expect(paths).toEqual(['/sign-in/provider/logout'])
+})
 
 describe('forms', () => {
   const administrator = async (): Promise<{ user: MadeUser; web: Web }> => {
@@ -309,7 +314,7 @@ describe('sessions', () => {
       await reserved(user)
       const changed = await setPasswordByLink(
         other,
-        { ...account, name: '', colour: null, logoVersion: null },
+        { ...account, name: '', colour: null, logoVersion: null, provider: 'off' as const, issuer: null },
         {
           link: signLink(service.config.keys, linkId, account.slug),
           password: 'new green harbour',

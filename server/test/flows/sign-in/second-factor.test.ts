@@ -55,7 +55,14 @@ describe('the second step of a sign-in', () => {
   it('is open for five minutes by PostgreSQL’s clock, whatever time the process believes it is', async () => {
     const user = await makeClerk(service.account.slug)
     await makeAuthenticator(service, user)
-    const account = { ...service.account, name: 'Acme', colour: null, logoVersion: null }
+    const account = {
+      ...service.account,
+      name: 'Acme',
+      colour: null,
+      logoVersion: null,
+      provider: 'off' as const,
+      issuer: null,
+    }
     const browser = { address: null, agent: null, known: null, mark: 'mark', language: 'en' }
     for (const clock of [0, 1e15]) {
       const applications = { ...service.context.applications, now: () => clock }

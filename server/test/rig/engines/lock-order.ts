@@ -36,6 +36,8 @@ const OF_ONE_USER = LOCK_ORDER[6] ?? []
 /** Rows that are only written under another lock, so they need no order. */
 export const BEHIND: Readonly<Record<string, string>> = {
   operator_changes: 'accounts',
+  identity_providers: 'accounts',
+  identity_provider_roles: 'accounts',
   reviews: '@review:',
   review_decisions: '@review:',
   application_secrets: '@application_changes',

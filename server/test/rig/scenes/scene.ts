@@ -87,6 +87,7 @@ export async function createScene(service: TestService) {
   const visitor = (): SessionUser => ({
     id: user.id,
     origin: 'own',
+    breakGlass: false,
     email: user.email,
     administrator: false,
     language: null,
