@@ -71,7 +71,7 @@ create table users (
   external_id     text constraint users_external_id_check check (length(external_id) between 1 and 255),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
-  -- As the host service says; null for own users.
+  -- As the host service, the identity provider or the file of an import says; null for own users.
   name            text constraint users_name_check check (length(name) between 1 and 200),
   -- Scopes that the host service gives the user besides the roles.
   permissions     text[] not null default '{}',

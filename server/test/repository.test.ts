@@ -208,7 +208,13 @@ describe('SC-05: packages that we depend on', () => {
   test('SC-05: are these and no others: a new one is added here by who reviewed it', () => {
     const { dependencies } = JSON.parse(read('server/package.json'))
     expect(Object.keys(dependencies).sort()).toEqual([
-      ...['@latchkey/sdk', '@node-rs/argon2', '@opentelemetry/api', '@opentelemetry/context-async-hooks'],
+      ...[
+        '@latchkey/sdk',
+        '@node-rs/argon2',
+        '@node-rs/bcrypt',
+        '@opentelemetry/api',
+        '@opentelemetry/context-async-hooks',
+      ],
       ...['@opentelemetry/core', '@opentelemetry/exporter-metrics-otlp-http'],
       ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-metrics'],
       ...['@opentelemetry/sdk-trace', '@simplewebauthn/server', '@zxcvbn-ts/language-common', 'commander', 'd3-scale'],

@@ -52,6 +52,11 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./user.ts')).defineUser(command),
   },
   {
+    name: 'import',
+    about: 'Users from another service, from a file.',
+    define: async (command) => (await import('./import.ts')).defineImport(command),
+  },
+  {
     name: 'app',
     about: 'Third-party applications.',
     define: async (command) => (await import('./application.ts')).defineApplication(command),

@@ -23,6 +23,7 @@ import type { HostAccount } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { attemptOf, provePasskey, type Refused, sourceOf, spendCode, withAttempt } from './prove.ts'
 import { hasSecondFactor } from './recovery-codes.ts'
+import { renewImported } from './renew-imported.ts'
 import { type Authenticated, type Browser, type SignedIn, startSession } from './sessions.ts'
 import { type AskedToConfirm, signInAsStranger } from './stranger.ts'
 
@@ -45,7 +46,10 @@ export async function signInWithPassword(
   const digest = digestAddress(context.config.keys, account.id, email)
   const attempt = attemptOf(context, account, digest, user, browser, 'password')
   const { password } = given
-  const enter = (known: SignInUser) => enterWithPassword(context, account, known, browser, 'password')
+  const enter = async (proven: SignInUser) => {
+    const renewed = await renewImported(context, proven, password, sourceOf(attempt))
+    return enterWithPassword(context, account, renewed, browser, 'password')
+  }
   if (!user || attempt.browser === null) {
     return signInAsStranger(context, { attempt, user, password, language: browser.language, enter })
   }

@@ -113,6 +113,20 @@ export async function savePassword(tx: Transaction, userId: string, digest: stri
   await tx.query('update users set password_digest = $2 where id = $1', [userId, digest])
 }
 
+/** Replaces the digest of the same password. False when it was changed meanwhile. */
+export async function renewPassword(
+  db: Queryable,
+  userId: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<boolean> {
+  const { rowCount } = await db.query('update users set password_digest = $3 where id = $1 and password_digest = $2', [
+    userId,
+    from,
+    to,
+  ])
+  return rowCount === 1
+}
+
 export async function saveLanguage(db: Queryable, userId: string, language: string): Promise<void> {
   await db.query('update users set language = $2, language_chosen = true where id = $1', [userId, language])
 }
