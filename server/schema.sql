@@ -97,6 +97,7 @@ CREATE TABLE public.accounts (
     id text NOT NULL,
     slug text NOT NULL,
     name text NOT NULL,
+    external_id text,
     colour text,
     logo bytea,
     logo_version text,
@@ -107,6 +108,7 @@ CREATE TABLE public.accounts (
     second_factor_required_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
+    CONSTRAINT accounts_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
     CONSTRAINT accounts_id_check CHECK ((id ~ '^acc_[0-9a-z]{12}$'::text)),
     CONSTRAINT accounts_logo_check CHECK ((length(logo) <= 262144)),
     CONSTRAINT accounts_logo_has_version CHECK (((logo IS NULL) = (logo_version IS NULL))),
@@ -311,7 +313,7 @@ CREATE TABLE public.audit_events (
     detail jsonb DEFAULT '{}'::jsonb NOT NULL,
     request_id text DEFAULT NULLIF(current_setting('latchkey.request_id'::text, true), ''::text),
     xid xid8 DEFAULT pg_current_xact_id() NOT NULL,
-    CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'anonymous'::text]))),
+    CONSTRAINT audit_events_actor_kind_check CHECK ((actor_kind = ANY (ARRAY['user'::text, 'operator'::text, 'application'::text, 'service'::text, 'management_key'::text, 'anonymous'::text]))),
     CONSTRAINT audit_events_request_id_check CHECK ((length(request_id) <= 128)),
     CONSTRAINT audit_events_via_check CHECK ((via = ANY (ARRAY['web'::text, 'api'::text, 'cli'::text, 'mail'::text, 'job'::text])))
 )
@@ -540,6 +542,38 @@ ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
     NO MINVALUE
     NO MAXVALUE
     CACHE 1
+);
+
+CREATE TABLE public.management_keys (
+    id text NOT NULL,
+    account_id text,
+    label text NOT NULL,
+    scopes text[] NOT NULL,
+    key_id smallint NOT NULL,
+    digest bytea NOT NULL,
+    previous_key_id smallint,
+    previous_digest bytea,
+    previous_until timestamp with time zone,
+    created_at timestamp with time zone NOT NULL,
+    rotated_at timestamp with time zone,
+    expires_at timestamp with time zone NOT NULL,
+    last_used_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT management_keys_digest_check CHECK ((length(digest) = 32)),
+    CONSTRAINT management_keys_id_check CHECK ((id ~ '^mgk_[0-9a-z]{12}$'::text)),
+    CONSTRAINT management_keys_label_check CHECK (((length(label) >= 1) AND (length(label) <= 60))),
+    CONSTRAINT management_keys_previous_complete CHECK ((num_nonnulls(previous_key_id, previous_digest, previous_until) = ANY (ARRAY[0, 3]))),
+    CONSTRAINT management_keys_previous_digest_check CHECK ((length(previous_digest) = 32)),
+    CONSTRAINT management_keys_scopes_check CHECK ((cardinality(scopes) > 0))
+);
+
+CREATE TABLE public.management_requests (
+    management_key_id text NOT NULL,
+    idempotency_key text NOT NULL,
+    fingerprint text NOT NULL,
+    response bytea,
+    response_key_id smallint,
+    created_at timestamp with time zone NOT NULL
 );
 
 CREATE TABLE public.migrations (
@@ -863,6 +897,9 @@ CREATE TABLE public.webhook_endpoints (
 );
 
 ALTER TABLE ONLY public.accounts
+    ADD CONSTRAINT accounts_external_id_key UNIQUE (external_id);
+
+ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.accounts
@@ -960,6 +997,18 @@ ALTER TABLE ONLY public.live_device_codes
 
 ALTER TABLE ONLY public.mails
     ADD CONSTRAINT mails_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.management_keys
+    ADD CONSTRAINT management_keys_digest_key UNIQUE (digest);
+
+ALTER TABLE ONLY public.management_keys
+    ADD CONSTRAINT management_keys_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.management_keys
+    ADD CONSTRAINT management_keys_previous_digest_key UNIQUE (previous_digest);
+
+ALTER TABLE ONLY public.management_requests
+    ADD CONSTRAINT management_requests_pkey PRIMARY KEY (management_key_id, idempotency_key);
 
 ALTER TABLE ONLY public.migrations
     ADD CONSTRAINT migrations_pkey PRIMARY KEY (name);
@@ -1144,6 +1193,10 @@ CREATE INDEX mails_user_id_created_at_idx ON public.mails USING btree (user_id, 
 
 CREATE INDEX mails_waiting_idx ON public.mails USING btree (due_at) WHERE ((sent_at IS NULL) AND (given_up_at IS NULL));
 
+CREATE INDEX management_keys_account_id_idx ON public.management_keys USING btree (account_id, created_at, id);
+
+CREATE INDEX management_requests_created_at_idx ON public.management_requests USING btree (created_at);
+
 CREATE UNIQUE INDEX operator_changes_one_pending_idx ON public.operator_changes USING btree (account_id, email) WHERE (outcome IS NULL);
 
 CREATE INDEX passkeys_user_id_idx ON public.passkeys USING btree (user_id);
@@ -1185,6 +1238,8 @@ CREATE INDEX users_account_id_created_at_idx ON public.users USING btree (accoun
 CREATE INDEX users_account_id_email_idx ON public.users USING btree (account_id, email COLLATE "C", id);
 
 CREATE UNIQUE INDEX users_account_id_host_idx ON public.users USING btree (account_id, external_id) WHERE (origin = 'host'::text);
+
+CREATE UNIQUE INDEX users_account_id_own_idx ON public.users USING btree (account_id, external_id) WHERE (origin = 'own'::text);
 
 CREATE UNIQUE INDEX users_account_id_provider_idx ON public.users USING btree (account_id, issuer, external_id) WHERE (origin = 'provider'::text);
 
@@ -1296,6 +1351,12 @@ ALTER TABLE ONLY public.mails
 
 ALTER TABLE ONLY public.mails
     ADD CONSTRAINT mails_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.management_keys
+    ADD CONSTRAINT management_keys_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
+
+ALTER TABLE ONLY public.management_requests
+    ADD CONSTRAINT management_requests_management_key_id_fkey FOREIGN KEY (management_key_id) REFERENCES public.management_keys(id);
 
 ALTER TABLE ONLY public.operator_changes
     ADD CONSTRAINT operator_changes_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);

@@ -42,6 +42,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/interface/webhooks.md',
     'docs/interface/limits.md',
     'docs/interface/account-pages.md',
+    'docs/management.md',
     'docs/formats.md',
     'docs/errors.md',
     'sdk/README.md',

@@ -9,7 +9,10 @@ import { join } from 'node:path'
 import { stringify } from 'yaml'
 import { options } from '../server/src/config.ts'
 import { type RefusalCode, refusals } from '../server/src/core/refusal.ts'
+import { describedManagement } from '../server/src/http/manage/routes.ts'
 import { describeRoutes } from '../server/src/http/openapi/document.ts'
+import type { OpenApiDocument } from '../server/src/http/openapi/document-types.ts'
+import { describeManagement } from '../server/src/http/openapi/management-document.ts'
 import { routes } from '../server/src/http/routes.ts'
 import { fillSamples, findSampled } from './samples.ts'
 
@@ -88,10 +91,18 @@ ${file}`
 
 /** The document that the server returns at /openapi.json, with the default PUBLIC_URL. */
 export function renderOpenApi(): string {
+  return inYaml(describeRoutes(routes, options.publicUrl.fallback ?? ''))
+}
+
+function inYaml(document: OpenApiDocument): string {
   const comment =
     '# Generated from server/src/http/ by `npm run docs`. Do not edit: change that folder and run the command again.'
-  const document = describeRoutes(routes, options.publicUrl.fallback ?? '')
   return `${comment}\n\n${stringify(document, { lineWidth: 0, blockQuote: 'literal', aliasDuplicateObjects: false })}`
+}
+
+/** The document that the server returns at /manage/1/openapi.json. */
+export function renderManagementOpenApi(): string {
+  return inYaml(describeManagement(describedManagement, options.publicUrl.fallback ?? ''))
 }
 
 /** Generated documents by their name in docs/. */
@@ -99,6 +110,7 @@ export const documents: Readonly<Record<string, () => string>> = {
   'errors.md': renderErrors,
   'configuration.md': renderConfiguration,
   'openapi.yaml': renderOpenApi,
+  'openapi-management.yaml': renderManagementOpenApi,
 }
 
 if (import.meta.main) {

@@ -8,6 +8,9 @@ create table accounts (
   slug                  text not null constraint accounts_slug_key unique
                         constraint accounts_slug_check check (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' and slug !~ '^xn--'),
   name                  text not null constraint accounts_name_check check (length(name) between 1 and 100),
+  -- Id at the service that adopted Latchkey.
+  external_id           text constraint accounts_external_id_key unique
+                        constraint accounts_external_id_check check (length(external_id) between 1 and 200),
   colour                text constraint accounts_colour_check check (colour ~ '^#[0-9a-f]{6}$'),
   -- PNG, re-encoded by the service.
   logo                  bytea constraint accounts_logo_check check (length(logo) <= 262144),
@@ -67,7 +70,7 @@ create table users (
   origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host', 'provider')),
   -- Of the identity provider. A subject of another issuer is another user.
   issuer          text,
-  -- Id at the host service, or subject at the identity provider.
+  -- Id at the host service, or subject at the identity provider; of an own user, the id that the management API gave.
   external_id     text constraint users_external_id_check check (length(external_id) between 1 and 255),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
@@ -96,6 +99,7 @@ create table users (
 );
 
 -- A user elsewhere is one user here.
+create unique index users_account_id_own_idx on users (account_id, external_id) where origin = 'own';
 create unique index users_account_id_host_idx on users (account_id, external_id) where origin = 'host';
 create unique index users_account_id_provider_idx on users (account_id, issuer, external_id) where origin = 'provider';
 

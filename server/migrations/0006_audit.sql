@@ -14,7 +14,7 @@ create table audit_events (
   kind           text not null,
   -- Actor and interface: core/audit/actor.ts.
   actor_kind     text not null
-                 constraint audit_events_actor_kind_check check (actor_kind in ('user', 'operator', 'application', 'service', 'anonymous')),
+                 constraint audit_events_actor_kind_check check (actor_kind in ('user', 'operator', 'application', 'service', 'management_key', 'anonymous')),
   actor_id       text not null,
   via            text not null constraint audit_events_via_check check (via in ('web', 'api', 'cli', 'mail', 'job')),
   -- Subjects of the event.

@@ -127,7 +127,9 @@ function expandIds(text: string): string[] {
   ).flat()
 }
 
-test('docs/openapi.yaml follows every recommended rule of its linter', { timeout: 60_000 }, () => {
+test('docs/openapi.yaml and docs/openapi-management.yaml follow every recommended rule of their linter', {
+  timeout: 60_000,
+}, () => {
   const { status, stdout, stderr } = spawnSync('npm', ['run', '-s', 'lint:openapi'], { cwd: ROOT, encoding: 'utf8' })
   expect(stderr + stdout).not.toMatch(/warning/i)
   expect(status, stderr + stdout).toBe(0)

@@ -87,6 +87,7 @@ const NAMES: Readonly<Record<keyof KeyUse, string>> = {
   sessions: 'sessions',
   webhooks: 'webhooks',
   providers: 'client secrets at identity providers',
+  managementKeys: 'management keys',
   links: 'links in mails',
   codes: 'codes and dialogs under way',
 }

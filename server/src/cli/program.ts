@@ -62,6 +62,11 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./application.ts')).defineApplication(command),
   },
   {
+    name: 'manage-key',
+    about: 'Keys of the management API.',
+    define: async (command) => (await import('./manage-key.ts')).defineManageKey(command),
+  },
+  {
     name: 'code',
     about: 'User codes of the device flow.',
     define: async (command) => (await import('./code.ts')).defineCode(command, wiring),

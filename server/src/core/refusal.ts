@@ -123,6 +123,20 @@ export const refusals = {
     message: 'The method is not allowed for this path.',
     remedy: 'The `Allow` header lists the allowed methods. Device flow requests use POST.',
   },
+  conflict: {
+    status: 409,
+    standard: 'invalid_request',
+    message: 'The request contradicts the current state.',
+    remedy:
+      'The message says what is in the way: something with this name, address or external id exists, the last administrator would be lost, or the `Idempotency-Key` was used for another request. Read the resource and decide again.',
+  },
+  precondition_failed: {
+    status: 412,
+    standard: 'invalid_request',
+    message: 'The resource was changed since it was read.',
+    remedy:
+      'The `If-Match` header does not match the current `ETag`. Read the resource again and repeat the change with its new `ETag`.',
+  },
   payload_too_large: {
     status: 413,
     standard: 'invalid_request',

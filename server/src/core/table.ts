@@ -7,6 +7,8 @@ export type TableWish<Column extends string> = {
   readonly descending: boolean
   /** Key of the last line of the previous page; null: the first page. */
   readonly after: string | null
+  /** Lines of a page; absent: as many as the consoles show. */
+  readonly lines?: number
 }
 
 export type TablePage<Line> = {

@@ -13,6 +13,7 @@ import { countMissing, type Dropped, dropPartitions, ensurePartitions, readClock
 import { forgetDialogs, revokeUnexchanged } from '../store/dialog/dialogs.ts'
 import { forgetGrantChanges } from '../store/grants/changes.ts'
 import { forgetMails } from '../store/mails.ts'
+import { forgetRequests } from '../store/manage/requests.ts'
 import { type Postgres, Unavailable } from '../store/postgres/postgres.ts'
 import { forgetAddresses, forgetEndedGrants } from '../store/postgres/retention.ts'
 import { forgetEarlyPolls } from '../store/reviews/early-polls.ts'
@@ -48,6 +49,7 @@ const FORGET = [
   forgetEndpoints,
   forgetOverloads,
   forgetChecks,
+  forgetRequests,
 ]
 
 /** The settings that a sweep reads. */

@@ -11,6 +11,12 @@ export type Answer = (
   | { readonly status: 200; readonly headers: Readonly<Record<string, string>> }
   /** A ready-made body with its own content type. */
   | { readonly status: 200; readonly text: string; readonly type: string }
+  /** Any JSON, for the management API. Null: no body. */
+  | {
+      readonly status: 200 | 201 | 204
+      readonly json: object | null
+      readonly headers?: Readonly<Record<string, string>>
+    }
   | { readonly refusal: RefusalCode; readonly message?: string }
 ) & {
   readonly retryAfterSeconds?: number
@@ -25,5 +31,5 @@ export type Answer = (
   readonly whenSent?: (sent: boolean) => Promise<void>
 }
 
-/** `standard`: JSON with the names of the RFCs. */
-export type Format = 'json' | 'xml' | 'standard'
+/** `standard`: JSON with the names of the RFCs. `manage`: JSON whose refusals have a remedy. */
+export type Format = 'json' | 'xml' | 'standard' | 'manage'

@@ -1,4 +1,4 @@
-/** Form reader: accepts a URL-encoded or multipart body in UTF-8 and of limited size; rejects all others. */
+/** Body reader: accepts a URL-encoded or multipart form, or JSON where a route says so, in UTF-8 and of limited size. */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
 import type { Form } from './parameters.ts'
@@ -17,6 +17,19 @@ export function readForm(request: IncomingMessage, max: number): Promise<Form> |
   if (Number(length) > max) throw new Refusal('payload_too_large')
   const multipart = kindOf(type) === MULTIPART
   return collect(request, max).then((bytes) => (multipart ? readParts(bytes, type) : { bytes, parts: null }))
+}
+
+const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i
+
+/** Reads a JSON body, which `parts` never is. It is parsed only when a handler asks for it. */
+export function readJson(request: IncomingMessage, max: number): Promise<Form> | undefined {
+  const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
+  if (encoding === undefined && (length === undefined || length === '0')) return undefined
+  if (Number(length) > max) throw new Refusal('payload_too_large')
+  if (!JSON_TYPE.test(type.trim())) {
+    throw new Refusal('unsupported_media_type', 'Send the body as application/json, in UTF-8.')
+  }
+  return collect(request, max).then((bytes) => ({ bytes, parts: null }))
 }
 
 async function readParts(bytes: Buffer, contentType: string): Promise<Form> {

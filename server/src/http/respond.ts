@@ -13,6 +13,7 @@ const CONTENT_TYPES = {
   json: 'application/json; charset=utf-8',
   xml: 'application/xml; charset=utf-8',
   standard: 'application/json; charset=utf-8',
+  manage: 'application/json; charset=utf-8',
 } as const
 
 /** Returns a promise for the work after the response was sent (`whenSent`), so that shutdown can wait for it. */
@@ -59,7 +60,8 @@ const NO_BODY: Body = { text: '', bytes: 0 }
 function bodyOf(format: Format, answer: Answer): Body {
   if ('refusal' in answer) return refusalBody(format, answer.refusal, answer.message)
   if ('fields' in answer) return body(format, answer.fields)
-  return 'text' in answer ? { text: answer.text, bytes: Buffer.byteLength(answer.text) } : NO_BODY
+  if ('json' in answer) return answer.json === null ? NO_BODY : textBody(JSON.stringify(answer.json))
+  return 'text' in answer ? textBody(answer.text) : NO_BODY
 }
 
 /** RFC 6749, section 5.2, defines 400, and 401 for failed client authentication; there is no 403. */
@@ -85,7 +87,10 @@ const UNREAD: readonly RefusalCode[] = ['payload_too_large', 'unsupported_media_
 type Body = { readonly text: string; readonly bytes: number }
 
 function body(format: Format, fields: Fields): Body {
-  const text = write(format, fields)
+  return textBody(write(format, fields))
+}
+
+function textBody(text: string): Body {
   return { text, bytes: Buffer.byteLength(text) }
 }
 
@@ -94,6 +99,7 @@ const prepared = {
   json: new Map<RefusalCode, Body>(),
   xml: new Map<RefusalCode, Body>(),
   standard: new Map<RefusalCode, Body>(),
+  manage: new Map<RefusalCode, Body>(),
 }
 
 function refusalBody(format: Format, code: RefusalCode, message: string | undefined): Body {
@@ -106,8 +112,15 @@ function refusalBody(format: Format, code: RefusalCode, message: string | undefi
 }
 
 function refusalFields(format: Format, code: RefusalCode, message: string): Fields {
-  if (format !== 'standard') return { error: code, message }
-  return { error: refusals[code].standard, error_description: message }
+  const { standard, remedy } = refusals[code]
+  switch (format) {
+    case 'standard':
+      return { error: standard, error_description: message }
+    case 'manage':
+      return { error: code, message, remedy }
+    default:
+      return { error: code, message }
+  }
 }
 
 export function write(format: Format, fields: Fields): string {

@@ -9,7 +9,16 @@ import type { Operation } from './openapi/operation.ts'
 import type { FormFields } from './parameters.ts'
 import type { BaseHandler, PageHandler, PageRequest, UserRequest } from './web/answer.ts'
 
-export type RouteKey = { readonly method: 'GET' | 'POST'; readonly path: string }
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** A path may have named segments, as in `/manage/1/accounts/{account}`: in the management API only. */
+export type RouteKey = { readonly method: Method; readonly path: string }
+
+/** Browsers send no other methods. */
+type PageKey = RouteKey & { readonly method: 'GET' | 'POST' }
+
+/** Values of the named segments of a path, decoded. */
+export type Segments = Readonly<Record<string, string>>
 
 /** The part of a request that a handler may see. The URL is left out: it may contain a secret. */
 export type ApiRequest = {
@@ -17,6 +26,10 @@ export type ApiRequest = {
   parameters(): FormFields
   /** The form only: the standard dialect accepts no secrets in the URL (RFC 6749, section 2.3.1). Throws a Refusal. */
   form(): FormFields
+  /** The JSON body; null if there is none. Throws a Refusal. */
+  json(): unknown
+  /** Values of the named segments of the path. */
+  readonly segments: Segments
   header(name: string): string | null
   /** The client's network address, as far as it can be determined (client-address.ts). */
   address(): string | null
@@ -32,14 +45,14 @@ export type Endpoint = RouteKey & {
   readonly handler: Handler
   /**
    * `interface`: the path, also under /1, and both also with .xml. `standard`: only the path, with the names of the
-   * RFCs. `plain`: only the path.
+   * RFCs. `plain`: only the path. `manage`: only the path, with JSON bodies.
    */
-  readonly dialect: 'interface' | 'standard' | 'plain'
+  readonly dialect: 'interface' | 'standard' | 'plain' | 'manage'
   readonly operation: Operation
 }
 
 /** Route for browsers on the base host. */
-export type BasePage = RouteKey & {
+export type BasePage = PageKey & {
   readonly handler: BaseHandler
   readonly dialect: 'page'
   /** Also served under /1. */
@@ -60,7 +73,7 @@ export function pathsOf(route: BaseRoute): readonly string[] {
 }
 
 /** Route of an account's pages: required access, and the checks before its handler is called. */
-type AccountRoute = RouteKey & {
+type AccountRoute = PageKey & {
   /** Form fields that are covered by the form's signature: they must come back as they were shown. */
   readonly bound?: readonly string[]
   /**

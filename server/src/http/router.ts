@@ -3,7 +3,7 @@
  * pages of the base host and those of the account hosts each have a table of routes and use the functions of this file.
  */
 import type { IncomingMessage } from 'node:http'
-import { readForm } from './form.ts'
+import { readForm, readJson } from './form.ts'
 import type { Form } from './parameters.ts'
 import type { RouteKey } from './route.ts'
 import { isSameOrigin } from './web/same-origin.ts'
@@ -52,6 +52,8 @@ export type FormRules = {
   readonly query: boolean
   /** The body of a GET is read as well. */
   readonly bodyOfGet: boolean
+  /** The body is JSON instead of a form. */
+  readonly json: boolean
   readonly maxBytes: number
   readonly maxFields: number
   /** The field that may hold a file. */
@@ -73,9 +75,9 @@ export async function receive<R extends RouteKey>(
 ): Promise<Received<R> | Unreceived> {
   const route = byMethod.get(request.method ?? '')
   if (!route) return { refusal: 'method_not_allowed', allow }
-  const { origin, query: queryOfPost, bodyOfGet, maxBytes } = rulesOf(route)
+  const { origin, query: queryOfPost, bodyOfGet, json, maxBytes } = rulesOf(route)
   const get = route.method === 'GET'
   if (!get && origin !== null && !isSameOrigin(request.headers, origin)) return { refusal: 'stale' }
-  const form = get && !bodyOfGet ? undefined : await readForm(request, maxBytes)
+  const form = get && !bodyOfGet ? undefined : await (json ? readJson(request, maxBytes) : readForm(request, maxBytes))
   return { route, query: get || queryOfPost ? query : '', form }
 }

@@ -13,6 +13,7 @@ import { revokeAccessKey, revokeTokenSet } from './grants/revoke-endpoints.ts'
 import { rotateAccessKey } from './grants/rotate-endpoint.ts'
 import { exchangeCode, refreshTokenSet } from './grants/token-endpoints.ts'
 import { checkLive, checkReady } from './health-endpoints.ts'
+import { manageEndpoints } from './manage/routes.ts'
 import { description } from './openapi/description.ts'
 import { reference } from './openapi/reference-handler.ts'
 import type { BasePage, BaseRoute, Endpoint } from './route.ts'
@@ -71,5 +72,8 @@ const pages: readonly BasePage[] = [
 export const routes: readonly BaseRoute[] = [...described, readDescription, ...pages]
 
 export const endpoints: readonly Endpoint[] = routes.filter((route) => route.dialect !== 'page')
+
+/** The management API has a document of its own (docs/management.md). */
+export const everyEndpoint: readonly Endpoint[] = [...endpoints, ...manageEndpoints]
 
 export const basePages: readonly BasePage[] = routes.filter((route) => route.dialect === 'page')

@@ -10,7 +10,7 @@ import type { FormFields } from './parameters.ts'
 
 type More = {
   readonly pattern?: string
-  readonly format?: 'uri'
+  readonly format?: 'uri' | 'date-time'
   readonly maxLength?: number
   readonly minimum?: number
   readonly maximum?: number
@@ -24,6 +24,10 @@ export type Property = More & {
   readonly enum?: readonly string[]
   readonly const?: string | boolean
   readonly items?: Property
+  /** Members of an object. */
+  readonly properties?: Properties
+  /** Null is a value as well. */
+  readonly nullable?: true
   /** Not written to the document: there the property is not among those `required`. */
   readonly optional?: true
   /** Not written to the document: the refusal if it is missing, where that is not `invalid_request`. */
@@ -53,6 +57,11 @@ export const oneOf = <const Value extends string>(values: readonly Value[], desc
 export const constant = (value: string, description: string) => ({ type: 'string', const: value, description }) as const
 
 export const optional = <P extends Property>(property: P) => ({ ...property, optional: true }) as const
+
+export const nullable = <P extends Property>(property: P) => ({ ...property, nullable: true }) as const
+
+export const texts = (description: string, more: More = {}) =>
+  ({ type: 'array', items: { type: 'string' }, description, ...more }) as const
 
 /** Text, one of a list, or a whole number. Null if it is optional and absent. */
 export type Parsed<P extends Properties> = {

@@ -14,11 +14,12 @@ import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
 import { createAddressReader } from './client-address.ts'
 import { createHostReader } from './hosts.ts'
+import { createPathMatcher } from './path-template.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
 import { respond, write } from './respond.ts'
 import { pathsOf } from './route.ts'
 import { createRouter } from './router.ts'
-import { basePages, endpoints, routes } from './routes.ts'
+import { basePages, everyEndpoint, routes } from './routes.ts'
 import { type SecurityHeaders, securityHeaders } from './security-headers.ts'
 import { createEndpointServer, formatOf } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
@@ -61,13 +62,13 @@ export type HttpServer = {
 }
 
 /** The base host has endpoints and pages, every account's host has the same pages. */
-const endpointRouter = createRouter(endpoints, pathsOf)
+const findEndpoint = createPathMatcher(createRouter(everyEndpoint, pathsOf))
 const basePageRouter = createRouter(basePages, pathsOf)
 const accountPageRouter = createRouter(pageRoutes)
 
 /** All values of the route label in metrics. */
 export const everyRoute: readonly string[] = [
-  ...new Set([NO_ROUTE, ASSETS, ...[...routes, ...pageRoutes].map(({ path }) => path)]),
+  ...new Set([NO_ROUTE, ASSETS, ...[...routes, ...everyEndpoint, ...pageRoutes].map(({ path }) => path)]),
 ]
 
 /** `traced`: an exporter receives spans. Otherwise none are created. */
@@ -107,11 +108,12 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
-      const endpoint = slug === null ? endpointRouter.get(path) : undefined
+      const endpoint = slug === null ? findEndpoint(path) : undefined
       if (endpoint) {
-        scope.route = endpoint.path
+        const { found, segments } = endpoint
+        scope.route = found.path
         format = formatOf(path)
-        return await serveEndpoint(request, endpoint, query, draining, (given) =>
+        return await serveEndpoint(request, found, segments, query, draining, (given) =>
           answer(response, scope, format, given),
         )
       }

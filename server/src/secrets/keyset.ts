@@ -37,6 +37,8 @@ const purposes = [
   'audit-seal',
   'audit-archive',
   'publisher',
+  'management-key',
+  'stored-response',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -5,7 +5,9 @@ import { uuidFrom } from './device-code-text.ts'
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** `app_k3v9m2x7q4tz`: the prefix makes log lines readable and mix-ups visible. 60 random bits. */
-export function createId(prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec' | 'whk' | 'opc'): string {
+export function createId(
+  prefix: 'acc' | 'usr' | 'rol' | 'app' | 'sec' | 'rev' | 'dec' | 'whk' | 'opc' | 'mgk',
+): string {
   return `${prefix}_${randomText(12)}`
 }
 

@@ -228,6 +228,17 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'FD-43': 'A user who is disabled here comes back by the provider.',
   'FD-44': 'The stored client secret is sent to, or read by, somebody else.',
   'FD-45': 'A session of the provider outlives the change of its issuer or its end.',
+  // Management keys
+  'FD-46': 'A management key reads the operators’ account.',
+  'FD-47': 'A management key changes the operators’ account, or makes an operator.',
+  'FD-48': 'A key of one account reaches another account, or the whole service.',
+  'FD-49': 'A management key does what its scopes do not allow.',
+  'FD-50': 'A management key is accepted after it was revoked, has expired or was replaced.',
+  'FD-51': 'Management keys are read from the database.',
+  'FD-52': 'Another credential passes for a management key, or a management key for another credential.',
+  'FD-53': 'The account of a management key becomes the operators’ account.',
+  'FD-54': 'The Idempotency-Key of somebody else gets their answer.',
+  'FD-55': 'A dry run, or a request that was refused, leaves something behind.',
   // Secrets, engines and what we depend on
   'SC-01': 'Random values can be foreseen.',
   'SC-02': 'Hashes of codes and secrets are guessed offline.',

@@ -64,7 +64,7 @@ describe.each(Object.entries(OFFERED))('in %s', (_shell, offered) => {
 
   it('every command is offered', async () => {
     const { stdout } = await runCommand(['--help'])
-    const commands = Array.from(stdout.matchAll(/^ {2}([a-z]+)(?: \[|\s{2})/gm), ([, name]) => name)
+    const commands = Array.from(stdout.matchAll(/^ {2}([a-z-]+)(?: \[|\s{2})/gm), ([, name]) => name)
     const usable = commands.filter((name) => name !== 'help')
     expect(usable.length).toBeGreaterThan(15)
     const words = offered(['latchkey', '']).filter((word) => /^[a-z]/.test(word))

@@ -32,6 +32,8 @@ describe('the table of refusals', () => {
       invalid_test_secret: 403,
       not_found: 404,
       method_not_allowed: 405,
+      conflict: 409,
+      precondition_failed: 412,
       payload_too_large: 413,
       unsupported_media_type: 415,
       misdirected: 421,

@@ -16,6 +16,7 @@ import {
   signPushedRequest,
 } from '../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createManagementKey } from '../../src/secrets/manage/key.ts'
 import { createDeviceCodeId, createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
 import { createTestSecret } from '../../src/secrets/test-secret.ts'
 import { computeUserCode } from '../../src/secrets/user-code.ts'
@@ -121,12 +122,13 @@ const makers: Readonly<Record<string, () => Made>> = {
 const secrets: Readonly<Record<string, () => string>> = {
   'application secret': createApplicationSecret,
   'test secret': createTestSecret,
+  'management key': createManagementKey,
 }
 
 const shapes = tableUnder('Format', 'Length', 'Expression')
 const layouts = tableUnder('Format', 'Bytes', 'Bound to')
 
-test('both tables list every format; only the two secrets have no layout', () => {
+test('both tables list every format; only the three secrets have no layout', () => {
   expect(shapes.map(([name]) => name)).toEqual([...Object.keys(makers), ...Object.keys(secrets)])
   expect(layouts.map(([name]) => name)).toEqual(Object.keys(makers))
 })
@@ -226,6 +228,7 @@ describe('the expression for secret scanners', () => {
     'authorization code',
     'application secret',
     'test secret',
+    'management key',
   ]
 
   test.each(leaked)('finds %s completely in any text', (name) => {

@@ -8,6 +8,8 @@ const KEY = 'q'.repeat(43)
 const MESSAGE = Buffer.from('message')
 
 const PURPOSES: readonly Purpose[] = [
+  'management-key',
+  'stored-response',
   'device-code',
   'user-code',
   'user-code-digest',

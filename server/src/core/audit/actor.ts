@@ -1,6 +1,6 @@
 /** Actor of an audit event and the interface it used. Every event names both: the log cannot be amended later. */
 
-export const actorKinds = ['user', 'operator', 'application', 'service', 'anonymous'] as const
+export const actorKinds = ['user', 'operator', 'application', 'service', 'management_key', 'anonymous'] as const
 
 export type ActorKind = (typeof actorKinds)[number]
 
@@ -11,7 +11,7 @@ export type Interface = (typeof interfaces)[number]
 
 export type Actor = {
   readonly kind: ActorKind
-  /** The id of a user or application; otherwise a name. */
+  /** The id of a user, application or management key; otherwise a name. */
   readonly id: string
   readonly via: Interface
 }
@@ -28,6 +28,9 @@ export const byOperator = (userId: string): Actor => ({ kind: 'operator', id: us
 export const BY_COMMAND_LINE: Actor = { kind: 'operator', id: 'cli', via: 'cli' }
 
 export const byApplication = (id: string): Actor => ({ kind: 'application', id, via: 'api' })
+
+/** A program with a management key, by its id. */
+export const byManagementKey = (id: string): Actor => ({ kind: 'management_key', id, via: 'api' })
 
 /** A background job, or a rule that acts by itself. */
 export const byService = (name: string): Actor => ({ kind: 'service', id: name, via: 'job' })

@@ -20,6 +20,7 @@ export const auditDetails = [
   'is',
   'issuer',
   'link',
+  'managementKey',
   'message',
   'name',
   'network',

@@ -4,7 +4,7 @@ import type { AuditDetail } from './detail.ts'
 /** The actor. `name` is null if unknown. */
 export type Who =
   | { readonly is: 'person' | 'application'; readonly name: string | null }
-  | { readonly is: 'operator' | 'service' | 'somebody' }
+  | { readonly is: 'operator' | 'service' | 'management_key' | 'somebody' }
 
 export type AuditEntry = {
   readonly id: number

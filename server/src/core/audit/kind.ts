@@ -11,11 +11,15 @@ export type AuditGroup = (typeof auditGroups)[number]
 /** Every kind with its group. */
 export const auditKinds = {
   'account.created': 'account',
+  'account.changed': 'account',
   'account.policy_changed': 'account',
   'account.branding_changed': 'account',
   'account.provider_changed': 'account',
   'audit.exported': 'account',
   'key.retired': 'account',
+  'management_key.created': 'account',
+  'management_key.rotated': 'account',
+  'management_key.revoked': 'account',
   'scope.created': 'account',
   'role.created': 'people',
   'role.changed': 'people',

@@ -1,10 +1,27 @@
 /** Guard for everything that only an administrator may change: people, roles, policy, branding. */
+import { type Actor, byManagementKey, byUser } from '../../core/audit/actor.ts'
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
 export type Forbidden = { readonly outcome: 'forbidden' }
+
+/** A management key, which acts as an administrator of one account at a time. */
+export type ByKey = { readonly managementKeyId: string; readonly label: string; readonly accountId: string }
+
+/** Who asks: an administrator, by their id, or a management key. */
+export type By = string | ByKey
+
+export function actorOf(by: By): Actor {
+  return typeof by === 'string' ? byUser(by) : byManagementKey(by.managementKeyId)
+}
+
+/** `email`: the label of a management key, which has no address. `givers`: empty for a management key. */
+export type Administrator = Pick<User, 'id' | 'accountId' | 'email' | 'language'> & {
+  readonly actor: Actor
+  readonly givers: readonly string[]
+}
 
 /**
  * Runs `work` in a transaction that locks the account, so changes of one account are serialized. The caller's role is
@@ -22,5 +39,25 @@ export function asAdministrator<T>(
     const user = account && (await lockUser(tx, by))
     if (!account || !user || user.disabled || !user.administrator) return { outcome: 'forbidden' }
     return work(tx, account, user)
+  })
+}
+
+/** The same for changes that a management key may make as well. */
+export function asAdministratorOrKey<T>(
+  context: Pick<Context, 'db'>,
+  by: By,
+  work: (tx: Transaction, account: Account, administrator: Administrator) => Promise<T>,
+): Promise<T | Forbidden> {
+  if (typeof by === 'string') {
+    return asAdministrator(context, by, (tx, account, user) =>
+      work(tx, account, { ...user, actor: actorOf(by), givers: [user.id] }),
+    )
+  }
+  return context.db.transaction(async (tx) => {
+    const account = await lockAccount(tx, by.accountId)
+    // No management key administers the operators' account, whatever the caller has checked.
+    if (!account || account.hasOperators) return { outcome: 'forbidden' }
+    const { managementKeyId: id, accountId, label: email } = by
+    return work(tx, account, { id, accountId, email, language: null, actor: actorOf(by), givers: [] })
   })
 }

@@ -48,17 +48,18 @@ export type NewPerson = {
   readonly roleIds: readonly string[]
   /** The administrator's language: the best guess until the invited user has chosen one. */
   readonly language: string
+  readonly externalId?: string | null
 }
 
 /** `exists`: the account already has this address. */
 export async function inviteUser(
   tx: Transaction,
   { actor, by, givers }: Giver,
-  { accountId, email, roleIds, language }: NewPerson,
+  { accountId, email, roleIds, language, externalId = null }: NewPerson,
 ): Promise<Given | TooMany | { readonly outcome: 'exists' }> {
   if ((await countRecentInvitations(tx, accountId)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
   const user = { id: createId('usr'), accountId }
-  if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds, origin: 'own', externalId: null })))
+  if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds, origin: 'own', externalId })))
     return { outcome: 'exists' }
   await saveAccessGivers(tx, user.id, 'invited', givers)
   await recordEvent(tx, { kind: 'user.invited', actor, accountId, userId: user.id, detail: { roles: roleIds } })

@@ -2,7 +2,6 @@
  * Users of an account, managed by its administrators: invite, change roles, disable, enable, reset. In the operators'
  * account, what makes an operator is only proposed here; a second operator confirms it.
  */
-import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { appliesTo } from '../../core/sign-in/origin.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
@@ -14,7 +13,6 @@ import {
   type Member,
   type MemberColumn,
   setDisabled,
-  type User,
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -24,7 +22,7 @@ import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { isOperatorsAccount } from '../operator/operator.ts'
 import { type ProposalResult, proposeOperatorChange } from '../operator/propose-change.ts'
-import { asAdministrator, type Forbidden } from './administrator.ts'
+import { type Administrator, actorOf, asAdministratorOrKey, type By, type Forbidden } from './administrator.ts'
 import {
   chooseRoles,
   enableUser,
@@ -69,7 +67,7 @@ function withStatus(member: Member): Person {
   return { ...member, status: member.disabled ? 'disabled' : invited ? 'invited' : 'active' }
 }
 
-const giverOf = (by: User): Giver => ({ actor: byUser(by.id), by, givers: [by.id] })
+const giverOf = (by: Administrator): Giver => ({ actor: by.actor, by, givers: by.givers })
 
 export type InvitationResult =
   | { readonly outcome: 'invited'; readonly userId: string }
@@ -82,7 +80,7 @@ export type InvitationResult =
 
 export function invitePerson(
   context: Pick<Context, 'db' | 'config'>,
-  by: string,
+  by: By,
   person: {
     readonly email: string
     readonly roleIds: readonly string[]
@@ -90,7 +88,7 @@ export function invitePerson(
     readonly language: string
   },
 ): Promise<InvitationResult> {
-  return asAdministrator(context, by, async (tx, account, administrator): Promise<InvitationResult> => {
+  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<InvitationResult> => {
     const { language } = person
     const email = readEmail(person.email)
     if (email === null) return { outcome: 'email' }
@@ -120,13 +118,14 @@ export type RolesResult =
 
 export function setPersonRoles(
   context: Pick<Context, 'db' | 'config'>,
-  by: string,
+  by: By,
   userId: string,
   roleIds: readonly string[],
 ): Promise<RolesResult> {
-  return asAdministrator(context, by, async (tx, account, administrator): Promise<RolesResult> => {
+  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<RolesResult> => {
     const member = await lockMember(tx, account.id, userId)
-    if (!member || !appliesTo(member.origin, 'roles')) return { outcome: 'not_found' }
+    // The host service says which roles its users have: when they sign in, or by a management key.
+    if (!member || (typeof by === 'string' && !appliesTo(member.origin, 'roles'))) return { outcome: 'not_found' }
     const roles = await chooseRoles(tx, account.id, roleIds)
     if ('outcome' in roles) return roles
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
@@ -146,8 +145,8 @@ async function isLastAdministrator(tx: Transaction, member: Member): Promise<boo
 export type DisablingResult = { readonly outcome: 'disabled' } | LastAdministrator | NotFound | Forbidden
 
 /** Ends all sessions of the user; their grants stop working until the user is enabled again. */
-export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: string): Promise<DisablingResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<DisablingResult> => {
+export function disablePerson(context: Pick<Context, 'db'>, by: By, userId: string): Promise<DisablingResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<DisablingResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
     if (await isLastAdministrator(tx, member)) return { outcome: 'last_administrator' }
@@ -155,8 +154,8 @@ export function disablePerson(context: Pick<Context, 'db'>, by: string, userId: 
     // Otherwise an older link would work again once the user is enabled.
     await spendPasswordLinks(tx, userId)
     await deleteSessions(tx, userId)
-    await endTestModesOf(tx, byUser(by), userId)
-    await recordEvent(tx, { kind: 'user.disabled', actor: byUser(by), accountId: account.id, userId })
+    await endTestModesOf(tx, actorOf(by), userId)
+    await recordEvent(tx, { kind: 'user.disabled', actor: actorOf(by), accountId: account.id, userId })
     return { outcome: 'disabled' }
   })
 }
@@ -170,12 +169,8 @@ export type EnablingResult =
   | NotFound
   | Forbidden
 
-export function enablePerson(
-  context: Pick<Context, 'db' | 'config'>,
-  by: string,
-  userId: string,
-): Promise<EnablingResult> {
-  return asAdministrator(context, by, async (tx, account, administrator): Promise<EnablingResult> => {
+export function enablePerson(context: Pick<Context, 'db' | 'config'>, by: By, userId: string): Promise<EnablingResult> {
+  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<EnablingResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
     if (member.disabled && member.administrator && isOperatorsAccount(context, account)) {
@@ -202,11 +197,11 @@ export type PersonLinkResult =
 /** Resets a user who is locked out, or sends the invitation again (`resetAndMail`). */
 export function sendPersonLink(
   context: Pick<Context, 'db' | 'config'>,
-  by: string,
+  by: By,
   userId: string,
   language: string,
 ): Promise<PersonLinkResult> {
-  return asAdministrator(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
+  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member || !appliesTo(member.origin, 'reset')) return { outcome: 'not_found' }
     if (member.disabled) return { outcome: 'disabled' }

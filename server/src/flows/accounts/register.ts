@@ -23,9 +23,11 @@ export const ADMINISTRATOR = 'administrator'
 /** A refusal carries a sentence, because a person typed the command. */
 export type Registered<T> =
   | { readonly outcome: 'done'; readonly value: T }
-  | { readonly outcome: 'refused'; readonly reason: string }
+  /** `exists`: there is such a thing already. */
+  | { readonly outcome: 'refused'; readonly reason: string; readonly exists?: true }
 
 export const refused = (reason: string) => ({ outcome: 'refused', reason }) as const
+export const exists = (reason: string) => ({ outcome: 'refused', reason, exists: true }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
 const NAME =
@@ -34,10 +36,21 @@ const NAME =
 const ADDRESS_IN_NAME =
   'The name of an account contains no web address: no ":/", no "www.", and no dot directly before letters.'
 
+export const EXTERNAL_ID = 'An external id has 1 to 200 characters, none of them a control character.'
+
+export function isExternalId(text: string): boolean {
+  return text.length <= 200 && /^[^\p{Cc}\p{Cs}\p{Cn}]+$/u.test(text)
+}
+
+function alreadyThere({ slug, externalId = null }: NewAccount): string {
+  const named = externalId === null ? `"${slug}"` : `"${slug}", or one with the external id ${externalId},`
+  return `An account ${named} exists already.`
+}
+
 /** Slugs reserved for subdomains of the service itself. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
-export type NewAccount = { readonly slug: string; readonly name: string }
+export type NewAccount = { readonly slug: string; readonly name: string; readonly externalId?: string | null }
 
 export function createAccount(db: Postgres, account: NewAccount): Promise<Registered<{ id: string }>> {
   return db.transaction((tx) => addAccount(tx, account))
@@ -55,7 +68,9 @@ export async function addAccount(
   if (!isAccountName(name)) return refused(isName(name) ? ADDRESS_IN_NAME : NAME)
   if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
   const id = createId('acc')
-  if (!(await insertAccount(tx, { id, slug, name }))) return refused(`An account "${slug}" exists already.`)
+  const { externalId = null } = account
+  if (externalId !== null && !isExternalId(externalId)) return refused(EXTERNAL_ID)
+  if (!(await insertAccount(tx, { id, slug, name, externalId }))) return exists(alreadyThere(account))
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
   await recordEvent(tx, { kind: 'account.created', actor, accountId: id })
@@ -84,7 +99,7 @@ type NewUser = {
   readonly account: string
   readonly email: string
   readonly roles: readonly string[]
-  /** Id at the host service; absent: the user signs in here. */
+  /** Id at the service that adopted Latchkey; needed if users sign in there. */
   readonly externalId?: string | undefined
 }
 
@@ -111,6 +126,7 @@ export async function addUser(
   user: NewUser & { readonly passwordDigest: string | null },
   operatorAccount: string | null,
   signInUrl: string | null,
+  actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<{ id: string }>> {
   const email = readEmail(user.email)
   if (email === null) return refused(`"${user.email}" is not an e-mail address.`)
@@ -119,14 +135,13 @@ export async function addUser(
   const { externalId = null } = user
   const operators = account.slug === operatorAccount || account.hasOperators
   const origin = originOfNewUsers({ operators, handOver: signInUrl !== null })
-  if (origin === 'own' && externalId !== null)
-    return refused(`Users of "${user.account}" sign in at Latchkey itself: leave out --external-id.`)
+  if (operators && externalId !== null)
+    return refused('Operators are users of Latchkey itself: leave out --external-id.')
   if (origin === 'host' && externalId === null)
     return refused(`Users of "${user.account}" sign in at ${signInUrl}: give their id there with --external-id.`)
-  if (externalId !== null && user.passwordDigest !== null)
-    return refused('A user with an external id has no password here.')
-  if (externalId !== null && (externalId === '' || externalId.length > 200))
-    return refused('An external id has 1 to 200 characters.')
+  if (origin === 'host' && user.passwordDigest !== null)
+    return refused('A user who signs in elsewhere has no password here.')
+  if (externalId !== null && !isExternalId(externalId)) return refused(EXTERNAL_ID)
   const known = await listRoles(tx, account.id)
   const missing = user.roles.filter((name) => !known.some((role) => role.name === name))
   if (missing.length > 0) {
@@ -148,9 +163,9 @@ export async function addUser(
   })
   if (!inserted) {
     const named = externalId === null ? email : `${email}, or one with the external id ${externalId},`
-    return refused(`The account "${user.account}" has a user ${named} already.`)
+    return exists(`The account "${user.account}" has a user ${named} already.`)
   }
-  await recordEvent(tx, { kind: 'user.created', actor: BY_COMMAND_LINE, accountId: account.id, userId: id })
+  await recordEvent(tx, { kind: 'user.created', actor, accountId: account.id, userId: id })
   const administrator = chosen.some((role) => role.holdsEveryScope)
   await noteOperatorChange(tx, { account, operatorAccount, change: 'create', user: { id, email, administrator } })
   return done({ id })
@@ -159,6 +174,7 @@ export async function addUser(
 export function createScope(
   db: Postgres,
   scope: { name: string; title: string; dangerous?: boolean; deviceFlow?: boolean },
+  actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<{ name: string }>> {
   const { name, title, dangerous = false, deviceFlow = true } = scope
   return db.transaction(async (tx) => {
@@ -167,10 +183,10 @@ export function createScope(
     }
     if (!isName(title)) return refused(NAME)
     if (!(await insertScope(tx, { name, title, dangerous, deviceFlow })))
-      return refused(`The scope "${name}" exists already.`)
+      return exists(`The scope "${name}" exists already.`)
     await recordEvent(tx, {
       kind: 'scope.created',
-      actor: BY_COMMAND_LINE,
+      actor,
       detail: { scope: name, dangerous, deviceFlow },
     })
     return done({ name })

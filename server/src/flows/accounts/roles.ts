@@ -1,13 +1,12 @@
 /** Roles of an account: named sets of scopes that administrators assign to users. */
 
 import { isName } from '../../core/applications/name.ts'
-import { byUser } from '../../core/audit/actor.ts'
 import { createId } from '../../secrets/random.ts'
 import { deleteRole, insertRole, readRole, renameRole, replaceRoleScopes } from '../../store/accounts/roles.ts'
 import { readScopeCatalogue, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
-import { asAdministrator, type Forbidden } from './administrator.ts'
+import { actorOf, asAdministratorOrKey, type By, type Forbidden } from './administrator.ts'
 
 /** Titles of scopes by scope name. */
 export async function readTitles(context: Pick<Context, 'db'>): Promise<ReadonlyMap<string, string>> {
@@ -22,14 +21,14 @@ export type RoleChange = {
 }
 
 export type SavingResult =
-  | { readonly outcome: 'saved' }
+  | { readonly outcome: 'saved'; readonly id: string }
   /** The problem: an invalid name, a name that another role has, or a scope that is not in the catalogue. */
   | { readonly outcome: 'name' | 'exists' | 'scope' }
   | { readonly outcome: 'not_found' }
   | Forbidden
 
-export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleChange): Promise<SavingResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<SavingResult> => {
+export function saveRole(context: Pick<Context, 'db'>, by: By, change: RoleChange): Promise<SavingResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<SavingResult> => {
     const known = change.id === null ? null : await readRole(tx, account.id, change.id)
     if (change.id !== null && !known) return { outcome: 'not_found' }
     const name = change.name.trim()
@@ -43,11 +42,11 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
       if (!(await insertRole(tx, role))) return { outcome: 'exists' }
       await recordEvent(tx, {
         kind: 'role.created',
-        actor: byUser(by),
+        actor: actorOf(by),
         accountId: account.id,
         detail: { role: id, scopes },
       })
-      return { outcome: 'saved' }
+      return { outcome: 'saved', id }
     }
 
     if (name !== known.name && !(await renameRole(tx, account.id, known.id, name))) return { outcome: 'exists' }
@@ -58,9 +57,9 @@ export function saveRole(context: Pick<Context, 'db'>, by: string, change: RoleC
     if (added.length + removed.length > 0) await replaceRoleScopes(tx, account.id, known.id, kept)
     if (name !== known.name || added.length + removed.length > 0) {
       const detail = { role: known.id, added, removed, renamed: name !== known.name }
-      await recordEvent(tx, { kind: 'role.changed', actor: byUser(by), accountId: account.id, detail })
+      await recordEvent(tx, { kind: 'role.changed', actor: actorOf(by), accountId: account.id, detail })
     }
-    return { outcome: 'saved' }
+    return { outcome: 'saved', id: known.id }
   })
 }
 
@@ -72,14 +71,14 @@ export type RoleRemovalResult =
   | Forbidden
 
 /** Its users lose the scopes that only this role gave them, at once and in their existing grants. */
-export function removeRole(context: Pick<Context, 'db'>, by: string, roleId: string): Promise<RoleRemovalResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<RoleRemovalResult> => {
+export function removeRole(context: Pick<Context, 'db'>, by: By, roleId: string): Promise<RoleRemovalResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<RoleRemovalResult> => {
     const role = await readRole(tx, account.id, roleId)
     if (!role) return { outcome: 'not_found' }
     if (role.holdsEveryScope) return { outcome: 'holds_every_scope' }
     await deleteRole(tx, account.id, role.id)
     const detail = { role: role.id, name: role.name, people: role.people }
-    await recordEvent(tx, { kind: 'role.removed', actor: byUser(by), accountId: account.id, detail })
+    await recordEvent(tx, { kind: 'role.removed', actor: actorOf(by), accountId: account.id, detail })
     return { outcome: 'removed' }
   })
 }

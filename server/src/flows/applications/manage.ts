@@ -53,6 +53,7 @@ export function createApplication(
   db: Postgres,
   keys: Keyset,
   application: NewApplication,
+  actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<CreatedApplication>> {
   return db.transaction(async (tx) => {
     const account = await findAccount(tx, application.account)
@@ -69,10 +70,10 @@ export function createApplication(
     // A public application has no secret: only PKCE binds the code exchange to it.
     const pkceRequired = application.public || application.pkceRequired
     await insertApplication(tx, { ...application, id, accountId: account.id, pkceRequired })
-    const secret = application.public ? null : await addSecret(tx, keys, id)
+    const secret = application.public ? null : (await addSecret(tx, keys, id)).secret
     await recordEvent(tx, {
       kind: 'application.created',
-      actor: BY_COMMAND_LINE,
+      actor,
       accountId: account.id,
       applicationId: id,
     })
@@ -93,7 +94,7 @@ const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
   query: 'its query has a parameter that the answer will bring: code, state, iss or error.',
 }
 
-function inWords(problem: SettingsProblem): string {
+export function inWords(problem: SettingsProblem): string {
   switch (problem.field) {
     case 'name':
       return problem.problem === 'taken' ? NAME_TAKEN : APPLICATION_NAME
@@ -144,7 +145,7 @@ export function rotateSecret(db: Postgres, keys: Keyset, id: string): Promise<Re
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     if ((await findApplication(tx, id))?.public) return refused(`The application "${id}" is public and has no secret.`)
     const revokedSecrets = await revokeOldestSecrets(tx, id, MAX_LIVE_SECRETS - 1)
-    const secret = await addSecret(tx, keys, id)
+    const { secret } = await addSecret(tx, keys, id)
     await recordEvent(tx, {
       kind: 'application.secret_rotated',
       actor: BY_COMMAND_LINE,
@@ -242,9 +243,10 @@ export async function addSecret(
   keys: Keyset,
   applicationId: string,
   label: string | null = null,
-): Promise<string> {
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const id = createId('sec')
   const secret = createApplicationSecret()
   const digest = digestApplicationSecret(keys, secret)
-  await insertSecret(tx, applicationId, { id: createId('sec'), keyId: keys.signing.id, digest, label })
-  return secret
+  await insertSecret(tx, applicationId, { id, keyId: keys.signing.id, digest, label })
+  return { id, secret }
 }

@@ -4,7 +4,7 @@
 import { MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
 import { MAX_UNVETTED_APPLICATIONS } from '../../core/applications/vetting.ts'
-import { byUser } from '../../core/audit/actor.ts'
+import { Refusal } from '../../core/refusal.ts'
 import { createId } from '../../secrets/random.ts'
 import { insertApplication, markApplicationChanged } from '../../store/applications/applications.ts'
 import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
@@ -12,7 +12,7 @@ import { readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
@@ -28,12 +28,8 @@ export type RegistrationResult =
   | { readonly outcome: 'too_many_unvetted' }
   | Forbidden
 
-export function registerApplication(
-  context: Context,
-  by: string,
-  wish: NewOwnApplication,
-): Promise<RegistrationResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<RegistrationResult> => {
+export function registerApplication(context: Context, by: By, wish: NewOwnApplication): Promise<RegistrationResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<RegistrationResult> => {
     const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
@@ -48,8 +44,8 @@ export function registerApplication(
       resourceServer: false,
     })
     await insertVetting(tx, id)
-    const secret = wish.public ? null : await addSecret(tx, context.config.keys, id)
-    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const secret = wish.public ? null : (await addSecret(tx, context.config.keys, id)).secret
+    const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.created', ...about })
     return { outcome: 'registered', id, secret }
   })
@@ -69,30 +65,34 @@ export type ChangedSettings = ApplicationSettings & {
 
 export function changeSettings(
   context: Context,
-  by: string,
+  by: By,
   id: string,
   settings: ChangedSettings,
 ): Promise<SettingsResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<SettingsResult> => {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<SettingsResult> => {
     const problem = settingsProblem(settings, await readScopeFacts(tx, settings.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     const application = await lockOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     const known = [application.name, (await readProposal(tx, id))?.name]
     if (!known.includes(settings.name) && (await isNameTaken(tx, account.id, settings.name))) return NAME_TAKEN
+    // A proposal is a person's wish, which an operator answers.
+    if (application.vouchedFor && typeof by !== 'string' && settings.name !== application.name)
+      throw new Refusal('conflict', 'The publisher is verified: a new name is proposed in the console.')
     // Once the publisher has been verified, users see the old name until an operator accepts the new one.
     const name = application.vouchedFor ? application.name : settings.name
     const pkceRequired = application.public || settings.pkceRequired
     await saveSettings(tx, id, { ...settings, name, pkceRequired })
-    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.changed', ...about, detail: { ...settings, name, pkceRequired } })
-    if (application.vouchedFor) await proposeProfile(tx, application, by, { name: settings.name })
+    if (application.vouchedFor && typeof by === 'string')
+      await proposeProfile(tx, application, by, { name: settings.name })
     return { outcome: 'saved' }
   })
 }
 
 export type SecretResult =
-  | { readonly outcome: 'added'; readonly secret: string }
+  | { readonly outcome: 'added'; readonly id: string; readonly secret: string }
   /** `public`: has no secrets. `too_many`: one has to be revoked first. */
   | { readonly outcome: 'not_found' | 'public' | 'too_many' }
   | Forbidden
@@ -101,31 +101,31 @@ export type SecretResult =
  * Adds a secret next to the existing ones. Unlike on the command line, none is revoked automatically: devices that use
  * it would stop working.
  */
-export function addOwnSecret(context: Context, by: string, id: string, label: string | null): Promise<SecretResult> {
-  return asAdministrator(context, by, async (tx, account): Promise<SecretResult> => {
+export function addOwnSecret(context: Context, by: By, id: string, label: string | null): Promise<SecretResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<SecretResult> => {
     const application = await readOwnApplication(tx, account.id, id)
     if (!application) return { outcome: 'not_found' }
     if (application.public) return { outcome: 'public' }
     if (application.secretLines.length >= MAX_LIVE_SECRETS) return { outcome: 'too_many' }
     await markApplicationChanged(tx, id)
-    const secret = await addSecret(tx, context.config.keys, id, label)
-    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const added = await addSecret(tx, context.config.keys, id, label)
+    const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { revokedSecrets: [] } })
-    return { outcome: 'added', secret }
+    return { outcome: 'added', ...added }
   })
 }
 
 export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last' } | Forbidden
 
 /** Refuses to revoke the last secret: the application would stop working, with no way to tell its devices. */
-export function revokeOwnSecret(context: Context, by: string, id: string, secretId: string): Promise<SecretRemoval> {
-  return asAdministrator(context, by, async (tx, account): Promise<SecretRemoval> => {
+export function revokeOwnSecret(context: Context, by: By, id: string, secretId: string): Promise<SecretRemoval> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<SecretRemoval> => {
     const application = await readOwnApplication(tx, account.id, id)
     if (!application?.secretLines.some((secret) => secret.id === secretId)) return { outcome: 'not_found' }
     if (application.secretLines.length === 1) return { outcome: 'last' }
     await markApplicationChanged(tx, id)
     await revokeSecret(tx, id, secretId)
-    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { secret: secretId } })
     return { outcome: 'revoked' }
   })

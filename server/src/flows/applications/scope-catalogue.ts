@@ -4,7 +4,8 @@ import { isName } from '../../core/applications/name.ts'
 import { byOperator } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { insertScope, type Scope, saveTitle } from '../../store/applications/scopes.ts'
-import { recordEvent } from '../../store/audit/events.ts'
+import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
@@ -31,11 +32,19 @@ export function changeScopeTitle(
   name: string,
   title: string,
 ): Promise<ScopeTitled | Forbidden> {
-  return asOperator<ScopeTitled>(context, by, async (tx, operator, account) => {
-    if (!isName(title)) return { outcome: 'title' }
-    if (!(await saveTitle(tx, name, title))) return { outcome: 'not_found' }
-    const detail = { scope: name, title }
-    await recordEvent(tx, { kind: 'scope.changed', actor: byOperator(operator.id), accountId: account.id, detail })
-    return { outcome: 'saved' }
-  })
+  return asOperator<ScopeTitled>(context, by, (tx, operator, account) =>
+    setScopeTitle(tx, { actor: byOperator(operator.id), accountId: account.id }, name, title),
+  )
+}
+
+export async function setScopeTitle(
+  tx: Transaction,
+  about: Pick<AuditEvent, 'actor' | 'accountId'>,
+  name: string,
+  title: string,
+): Promise<ScopeTitled> {
+  if (!isName(title)) return { outcome: 'title' }
+  if (!(await saveTitle(tx, name, title))) return { outcome: 'not_found' }
+  await recordEvent(tx, { kind: 'scope.changed', ...about, detail: { scope: name, title } })
+  return { outcome: 'saved' }
 }

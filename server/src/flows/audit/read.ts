@@ -112,7 +112,7 @@ async function resolve(db: Queryable, wish: AuditWish): Promise<EventFilter | nu
   return { accountId, kinds, userIds, applicationIds, requestId, from, until }
 }
 
-const ID = /^(?:usr|rol|app|acc)_[0-9a-z]{12}$/
+const ID = /^(?:usr|rol|app|acc|mgk)_[0-9a-z]{12}$/
 
 function idsIn(events: readonly ListedEvent[]): readonly string[] {
   const texts = events.flatMap((event) => [
@@ -151,6 +151,8 @@ function whoIs({ actorKind, actorId }: ListedEvent, nameOf: (id: string) => stri
   const name = nameOf(actorId)
   if (actorKind === 'application') return { is: 'application', name }
   if (actorKind === 'service') return { is: 'service' }
+  // A key of the service has no name in an account's log.
+  if (actorKind === 'management_key') return name === null ? { is: 'management_key' } : { is: 'application', name }
   if (actorKind === 'anonymous') return { is: 'somebody' }
   return actorKind === 'operator' && name === null ? { is: 'operator' } : { is: 'person', name }
 }

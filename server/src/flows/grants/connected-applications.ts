@@ -1,5 +1,4 @@
 /** Connected applications: users list and remove their own grants, administrators those of their whole account. */
-import { byUser } from '../../core/audit/actor.ts'
 import { type Grant, isGrantId } from '../../core/grants/grant.ts'
 import { resolveEffective } from '../../core/grants/scope.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
@@ -16,8 +15,10 @@ import {
   type ListedGrantColumn,
   listGrants,
 } from '../../store/grants/listed.ts'
+import { actorOf, type ByKey } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { refreshLimits } from './refresh.ts'
+import { revokeGrant } from './revoke.ts'
 
 export type ConnectedApplication = Omit<ListedGrant, 'secret'> & {
   /** The scopes in effect now: fewer than granted if the user or the application has lost some. */
@@ -39,8 +40,9 @@ export async function listOwnGrants(
   context: Context,
   userId: string,
   after: string | null = null,
+  order: Pick<TableWish<ListedGrantColumn>, 'descending' | 'lines'> = NEWEST_FIRST,
 ): Promise<ConnectedPage> {
-  const wish = { ...NEWEST_FIRST, after: readCursor(after) }
+  const wish = { ...NEWEST_FIRST, ...order, after: readCursor(after) }
   return describePage(context, await listGrants(context.db, { userId }, wish, refreshLimits(context.config)))
 }
 
@@ -52,9 +54,11 @@ export async function listAccountGrants(
   context: Context,
   accountId: string,
   wish: TableWish<ListedGrantColumn> = NEWEST_FIRST,
+  applicationId: string | null = null,
 ): Promise<ConnectedPage> {
   const checked = { ...wish, after: readCursor(wish.after) }
-  return describePage(context, await listGrants(context.db, { accountId }, checked, refreshLimits(context.config)))
+  const whose = { accountId, applicationId }
+  return describePage(context, await listGrants(context.db, whose, checked, refreshLimits(context.config)))
 }
 
 /** The cursor comes from the URL and may be anything: an invalid one means the first page. */
@@ -129,10 +133,19 @@ export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal
     const reason = asAdministrator ? 'removed_by_administrator' : 'removed_by_user'
     if (!(await markRevoked(tx, grantId, reason))) return NOT_FOUND
     const { accountId, userId, applicationId } = grant
-    const about = { actor: byUser(by), accountId, userId, applicationId, grantId }
+    const about = { actor: actorOf(by), accountId, userId, applicationId, grantId }
     await recordEvent(tx, { kind: 'grant.revoked', ...about, detail: { reason } })
     if (reported) await recordEvent(tx, { kind: 'application.reported', ...about })
     return { outcome: 'removed', applicationId }
+  })
+}
+
+/** The same by a management key. */
+export function removeGrantByKey(context: Pick<Context, 'db'>, by: ByKey, grantId: string): Promise<RemovalResult> {
+  return context.db.transaction(async (tx) => {
+    const grant = isGrantId(grantId) ? await findListedGrant(tx, by.accountId, grantId) : null
+    if (!grant || !(await revokeGrant(tx, actorOf(by), grant, 'removed_by_administrator'))) return NOT_FOUND
+    return { outcome: 'removed', applicationId: grant.applicationId }
   })
 }
 

@@ -21,10 +21,12 @@ export type ProposalResult = {
 
 export type OperatorChangeWish = Pick<OperatorChange, 'change' | 'userId' | 'email' | 'roleIds' | 'language'>
 
+type Proposer = Pick<User, 'id' | 'accountId' | 'email'>
+
 /** Requires `lockAccount`. */
 export async function proposeOperatorChange(
   tx: Transaction,
-  proposer: User,
+  proposer: Proposer,
   wish: OperatorChangeWish,
 ): Promise<ProposalResult> {
   const { accountId } = proposer
@@ -40,7 +42,7 @@ export async function proposeOperatorChange(
 }
 
 /** An operator whose own change is proposed cannot confirm it. */
-async function isConfirmable(tx: Transaction, proposer: User, changedId: string | null): Promise<boolean> {
+async function isConfirmable(tx: Transaction, proposer: Proposer, changedId: string | null): Promise<boolean> {
   const operators = (await listAdministrators(tx, proposer.accountId)).map(({ id }) => id)
   for (const id of operators) {
     if (id === changedId) continue
@@ -52,7 +54,7 @@ async function isConfirmable(tx: Transaction, proposer: User, changedId: string 
 export function recordOperatorChange(
   tx: Transaction,
   kind: Extract<AuditKind, `operator.${string}`>,
-  operator: User,
+  operator: Pick<User, 'id'>,
   { id, accountId, change, userId }: Pick<OperatorChange, 'id' | 'accountId' | 'change' | 'userId'>,
 ): Promise<void> {
   const about = { actor: byOperator(operator.id), accountId, ...(userId === null ? {} : { userId }) }

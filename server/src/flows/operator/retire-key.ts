@@ -13,6 +13,7 @@ import {
   notifyAuthenticatorOwners,
   notifyRecoveryCodeOwners,
   revokeGrantsOfKey,
+  revokeManagementKeysOfKey,
   revokeSecretsOfKey,
 } from '../../store/operator/key-endings.ts'
 import {
@@ -69,6 +70,7 @@ export async function retireKey(retiring: Retiring, keyId: number, force: boolea
   await inBatches(db, (tx) => revokeSecretsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => deleteSessionsOfKey(tx, keyId))
   await inBatches(db, (tx) => deleteRecoveryCodesOfKey(tx, keyId))
+  await db.transaction((tx) => revokeManagementKeysOfKey(tx, BY_COMMAND_LINE, keyId))
   await endTestModesOfKey(db, BY_COMMAND_LINE, keyId)
   return { outcome: 'retired', ended: use }
 }

@@ -1,5 +1,4 @@
 /** Webhooks of an account's own applications: endpoints, signing secrets, deliveries. */
-import { byUser } from '../../core/audit/actor.ts'
 import { type EndpointProblem, isDeliveryId, MAX_ENDPOINTS, WEBHOOK_TEST } from '../../core/webhooks/webhook.ts'
 import { createId } from '../../secrets/random.ts'
 import { webhookSecret } from '../../secrets/webhook-secret.ts'
@@ -15,7 +14,7 @@ import {
   rotateEndpoint,
   type WebhookEndpoint,
 } from '../../store/webhooks/endpoints.ts'
-import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
+import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 
 export type Webhooks = {
@@ -59,7 +58,7 @@ export type EndpointAddition =
   | Forbidden
 
 /** Stores the URL as normalized by `URL`, so that the stored spelling is the one that was checked. */
-export function addEndpoint(context: Context, by: string, id: string, address: string): Promise<EndpointAddition> {
+export function addEndpoint(context: Context, by: By, id: string, address: string): Promise<EndpointAddition> {
   return withOwn(context, by, id, async (tx, record): Promise<EndpointAddition> => {
     const unfit = (problem: EndpointProblem) => ({ outcome: 'unfit', problem }) as const
     const problem = context.outbound.problemWith(address)
@@ -78,12 +77,7 @@ export function addEndpoint(context: Context, by: string, id: string, address: s
 type Change<Done extends string> = { readonly outcome: Done | 'not_found' } | Forbidden
 
 /** Stops all deliveries, including pending ones. */
-export function removeEndpoint(
-  context: Context,
-  by: string,
-  id: string,
-  endpointId: string,
-): Promise<Change<'removed'>> {
+export function removeEndpoint(context: Context, by: By, id: string, endpointId: string): Promise<Change<'removed'>> {
   return withOwn(context, by, id, async (tx, record): Promise<Change<'removed'>> => {
     if (!(await findEndpoint(tx, id, endpointId))) return { outcome: 'not_found' }
     await disableEndpoint(tx, endpointId, 'removed')
@@ -95,7 +89,7 @@ export function removeEndpoint(
 /** Rotates the secret. The previous one signs too for a day, so that the receiver can switch without losing events. */
 export function rotateEndpointSecret(
   context: Context,
-  by: string,
+  by: By,
   id: string,
   endpointId: string,
 ): Promise<Change<'rotated'>> {
@@ -108,7 +102,7 @@ export function rotateEndpointSecret(
 }
 
 /** Queues a test event, unless one is still pending. */
-export function testEndpoint(context: Context, by: string, id: string, endpointId: string): Promise<Change<'sent'>> {
+export function testEndpoint(context: Context, by: By, id: string, endpointId: string): Promise<Change<'sent'>> {
   return withOwn(context, by, id, async (tx, record): Promise<Change<'sent'>> => {
     const endpoint = await findEndpoint(tx, id, endpointId)
     if (!endpoint || endpoint.gone) return { outcome: 'not_found' }
@@ -118,7 +112,7 @@ export function testEndpoint(context: Context, by: string, id: string, endpointI
 }
 
 /** Sends a delivery again at once under the same id, so that the receiver can deduplicate. */
-export function resend(context: Context, by: string, id: string, deliveryId: string): Promise<Change<'resent'>> {
+export function resend(context: Context, by: By, id: string, deliveryId: string): Promise<Change<'resent'>> {
   return withOwn(context, by, id, async (tx, record): Promise<Change<'resent'>> => {
     if (!isDeliveryId(deliveryId) || !(await resendDelivery(tx, id, Number(deliveryId))))
       return { outcome: 'not_found' }
@@ -132,13 +126,13 @@ type Recording = (kind: AuditEvent['kind'], detail: AuditEvent['detail'] & objec
 /** Runs `work` for an administrator of the owning account. For all others the application does not exist. */
 function withOwn<T>(
   context: Context,
-  by: string,
+  by: By,
   id: string,
   work: (tx: Transaction, record: Recording) => Promise<T>,
 ): Promise<T | { readonly outcome: 'not_found' } | Forbidden> {
-  return asAdministrator(context, by, async (tx, account) => {
+  return asAdministratorOrKey(context, by, async (tx, account) => {
     if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    const about = { actor: byUser(by), accountId: account.id, applicationId: id }
+    const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     return work(tx, (kind, detail) => recordEvent(tx, { kind, ...about, detail }))
   })
 }

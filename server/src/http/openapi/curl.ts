@@ -1,8 +1,10 @@
 /** Generator of curl commands for an operation. Values that only the reader knows become shell variables. */
+import type { Method } from '../route.ts'
 import type { Properties } from '../schema.ts'
 import type { Operation } from './operation.ts'
 
-export function curlFor(url: string, method: 'GET' | 'POST', operation: Operation, send: readonly string[]): string {
+export function curlFor(url: string, method: Method, operation: Operation, send: readonly string[]): string {
+  if (operation.json !== undefined || !['GET', 'POST'].includes(method)) return jsonCommand(url, method, operation)
   const fields: Properties = { ...operation.query, ...operation.form }
   // Show status and headers (`-i`) if the response has no body.
   const bare = Object.values(operation.answers).some(({ body, page }) => !body && !page)
@@ -17,7 +19,21 @@ export function curlFor(url: string, method: 'GET' | 'POST', operation: Operatio
   return lines.join(' \\\n  ')
 }
 
+/** With the examples of the members that have one. */
+function jsonCommand(url: string, method: Method, operation: Operation): string {
+  const members = Object.entries(operation.json ?? {}).flatMap(([name, { examples }]) =>
+    examples ? [[name, examples[0]]] : [],
+  )
+  const body = JSON.stringify(Object.fromEntries(members))
+  return [
+    `curl -X ${method} ${quote(url)}`,
+    ...proofOf(operation),
+    ...(operation.json ? ["-H 'Content-Type: application/json'", `-d ${quote(body)}`] : []),
+  ].join(' \\\n  ')
+}
+
 function proofOf({ security }: Operation): string[] {
+  if (security.includes('managementKey')) return ['-H "Authorization: Bearer $MANAGEMENT_KEY"']
   if (security.includes('credential')) return ['-H "Authorization: Bearer $CREDENTIAL"']
   return security.includes('applicationBasic') ? ['-u "$APP_ID:$APP_SECRET"'] : []
 }

@@ -18,7 +18,7 @@ export type Reference = { readonly $ref: string }
 
 export type Parameter = {
   readonly name: string
-  readonly in: 'query' | 'header'
+  readonly in: 'path' | 'query' | 'header'
   readonly required: boolean
   readonly description?: string
   readonly schema: Schema
@@ -39,9 +39,9 @@ export type OperationObject = {
   readonly 'x-codeSamples'?: readonly { readonly lang: string; readonly label: string; readonly source: string }[]
 }
 
-export type Method = 'get' | 'post'
+export type DocumentMethod = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-export type PathItem = Readonly<Partial<Record<Method, OperationObject>>> & {
+export type PathItem = Readonly<Partial<Record<DocumentMethod, OperationObject>>> & {
   readonly servers?: readonly { readonly url: string; readonly description: string }[]
 }
 

@@ -1,5 +1,5 @@
 /** Builder of the OpenAPI 3.1 document of one installation, from the routes. */
-import { type BaseRoute, pathsOf } from '../route.ts'
+import { type BaseRoute, type Method, pathsOf } from '../route.ts'
 import type { Body, Properties, Property } from '../schema.ts'
 import { curlFor } from './curl.ts'
 import type {
@@ -19,7 +19,7 @@ import { about, securitySchemes } from './what-it-is.ts'
 
 /** One path with one method. */
 type Described = {
-  readonly method: 'GET' | 'POST'
+  readonly method: Method
   readonly path: string
   /** Also served under /1. */
   readonly versioned: boolean
@@ -27,7 +27,30 @@ type Described = {
   readonly operation: Operation
 }
 
-export function describeRoutes(routes: readonly BaseRoute[], publicUrl: string): OpenApiDocument {
+/** What differs between the documents of the interface and of the management API. */
+export type DocumentSubject = Pick<OpenApiDocument, 'info'> & {
+  readonly tags: Readonly<Record<string, string>>
+  readonly securitySchemes: Readonly<Record<string, Schema>>
+  readonly refusalBodies: readonly Body[]
+  readonly externalDocs: (publicUrl: string) => OpenApiDocument['externalDocs']
+}
+
+const INTERFACE: DocumentSubject = {
+  info: about,
+  tags,
+  securitySchemes,
+  refusalBodies,
+  externalDocs: (publicUrl) => ({
+    url: `${publicUrl}/reference`,
+    description: 'The same for people, with commands to copy',
+  }),
+}
+
+export function describeRoutes(
+  routes: readonly BaseRoute[],
+  publicUrl: string,
+  subject: DocumentSubject = INTERFACE,
+): OpenApiDocument {
   const paths: Record<string, PathItem> = {}
   const responses: Record<string, ResponseObject> = {}
   const requestBodies: Record<string, RequestBody> = {}
@@ -36,9 +59,10 @@ export function describeRoutes(routes: readonly BaseRoute[], publicUrl: string):
   const bodyName = (form: Properties) => described.find(({ operation }) => operation.form === form)?.operation.id ?? ''
   for (const each of described) {
     const { path, method, versioned, operation } = each
-    const { form } = operation
+    const { form, json } = operation
     if (form) requestBodies[bodyName(form)] = bodyFor(form)
-    const made = describeOperation(each, publicUrl, form && bodyName(form))
+    if (json) requestBodies[operation.id] = jsonBodyFor(json)
+    const made = describeOperation(each, publicUrl, form ? bodyName(form) : json && operation.id)
     Object.assign(responses, made.components)
     paths[path] = {
       ...paths[path],
@@ -48,12 +72,17 @@ export function describeRoutes(routes: readonly BaseRoute[], publicUrl: string):
   }
   return {
     openapi: '3.1.1',
-    info: about,
+    info: subject.info,
     servers: [{ url: publicUrl }],
-    externalDocs: { url: `${publicUrl}/reference`, description: 'The same for people, with commands to copy' },
-    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    externalDocs: subject.externalDocs(publicUrl),
+    tags: Object.entries(subject.tags).map(([name, description]) => ({ name, description })),
     paths,
-    components: { schemas: namedSchemas(described), requestBodies, responses, securitySchemes },
+    components: {
+      schemas: namedSchemas(described, subject.refusalBodies),
+      requestBodies,
+      responses,
+      securitySchemes: subject.securitySchemes,
+    },
   }
 }
 
@@ -65,7 +94,13 @@ function versions(publicUrl: string) {
   ]
 }
 
-const FORMATS = { interface: 'json', standard: 'standard', plain: 'json', page: 'page' } as const
+const FORMATS = {
+  interface: 'json',
+  standard: 'standard',
+  plain: 'json',
+  page: 'page',
+  manage: 'manage',
+} as const
 
 function inOrder(routes: readonly BaseRoute[]): Described[] {
   return routes.flatMap((route): Described[] => {
@@ -90,7 +125,11 @@ function describeOperation(
 ): Made {
   const { id } = operation
   const refused = refusedBy(operation, format, method)
-  const parameters = [...parametersIn('query', operation.query), ...parametersIn('header', operation.headers)]
+  const parameters = [
+    ...parametersIn('path', operation.path),
+    ...parametersIn('query', operation.query),
+    ...parametersIn('header', operation.headers),
+  ]
   const xml = format === 'xml'
   const url = publicUrl + path
   return {
@@ -113,7 +152,7 @@ function requirement(name: Security): Record<string, string[]> {
   return name === 'none' ? {} : { [name]: [] }
 }
 
-function parametersIn(place: 'query' | 'header', properties: Properties = {}): Parameter[] {
+function parametersIn(place: 'path' | 'query' | 'header', properties: Properties = {}): Parameter[] {
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = propertySchema(property)
     const about = typeof description === 'string' ? { description } : {}
@@ -127,6 +166,10 @@ function bodyFor(form: Properties): RequestBody {
     required: !Object.values(form)[0]?.optional,
     content: { 'application/x-www-form-urlencoded': content, 'multipart/form-data': content },
   }
+}
+
+function jsonBodyFor(json: Properties): RequestBody {
+  return { required: requiredIn(json).length > 0, content: { 'application/json': { schema: objectSchema(json) } } }
 }
 
 /**
@@ -160,13 +203,13 @@ function headersOf(fields: Properties): Record<string, Header> {
   return Object.fromEntries(made)
 }
 
-function samplesFor(operation: Operation, method: 'GET' | 'POST', url: string) {
-  const required = requiredIn(operation.form ?? {})
+function samplesFor(operation: Operation, method: Method, url: string) {
+  const required = requiredIn(operation.form ?? operation.json ?? {})
   const samples = operation.samples ?? [{ label: 'Try it', send: required }]
   return samples.map(({ label, send }) => ({ lang: 'Shell', label, source: curlFor(url, method, operation, send) }))
 }
 
-function namedSchemas(described: readonly Described[]): Record<string, Schema> {
+function namedSchemas(described: readonly Described[], refusalBodies: readonly Body[]): Record<string, Schema> {
   const bodies = described.flatMap(({ operation }) =>
     Object.values(operation.answers).flatMap(({ body }) => body ?? []),
   )
@@ -190,8 +233,14 @@ function requiredIn(properties: Properties): string[] {
   return Object.keys(properties).filter((name) => !properties[name]?.optional)
 }
 
-function propertySchema({ optional: _, missing: __, ...schema }: Property): Schema {
-  return schema
+function propertySchema(property: Property): Schema {
+  const { optional: _, missing: __, nullable, properties, items, type, ...schema } = property
+  return {
+    type: nullable ? [type, 'null'] : type,
+    ...schema,
+    ...(items ? { items: propertySchema(items) } : {}),
+    ...(properties ? objectSchema(properties) : {}),
+  }
 }
 
 /** An example response, from each field's example or constant. Null if a field has neither: the schema is too large. */

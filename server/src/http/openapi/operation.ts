@@ -21,10 +21,24 @@ export const tags = {
   XML: 'The native dialect once more. With `.xml` after the path everything is the same, but the answer is XML: the same fields as elements under `<response>`.',
 } as const
 
-export type Tag = Exclude<keyof typeof tags, 'XML'>
+export type Tag = Exclude<keyof typeof tags, 'XML'> | ManagementTag
+
+export const managementTags = {
+  Accounts: 'The accounts of the service. A key of one account sees that account only.',
+  Users: 'The users of an account: who they are, their roles, and whether they may sign in.',
+  Roles: 'Named sets of scopes, each of one account.',
+  Scopes: 'The catalogue of everything that can be granted.',
+  Applications: 'The applications that an account registered, and their secrets.',
+  Grants: 'What users allowed applications.',
+  Webhooks: 'Addresses to which the events of an application are sent.',
+  Reviews: 'Applications under review. Operators decide about them in their console.',
+  Audit: 'The audit log, in the order of its chain.',
+} as const
+
+export type ManagementTag = keyof typeof managementTags
 
 /** An operation lists alternatives, one of which suffices. `none`: nothing beyond the form's fields. */
-export type Security = 'credential' | 'applicationInForm' | 'applicationBasic' | 'none'
+export type Security = 'credential' | 'applicationInForm' | 'applicationBasic' | 'managementKey' | 'none'
 
 export type Answered = {
   readonly description: string
@@ -44,9 +58,13 @@ export type Operation = {
   readonly description: string
   readonly security: readonly Security[]
   readonly form?: Properties
+  /** Members of the JSON body. */
+  readonly json?: Properties
+  /** Named segments of the path. */
+  readonly path?: Properties
   readonly query?: Properties
   readonly headers?: Properties
-  readonly answers: Readonly<Partial<Record<200 | 201 | 303 | 400 | 403, Answered>>>
+  readonly answers: Readonly<Partial<Record<200 | 201 | 204 | 303 | 400 | 403, Answered>>>
   /** Specific to this operation. refused.ts adds those that every route can return. */
   readonly refusals: readonly RefusalCode[]
   /** A poll has exactly six outcomes: even an internal error becomes one of them (flows/device/poll.ts). */

@@ -1,17 +1,19 @@
 /** Refusals of an operation by status: each code with its message and remedy, from the table in core/refusal.ts. */
 import { type RefusalCode, refusals } from '../../core/refusal.ts'
-import { type Body, oneOf, text } from '../schema.ts'
+import type { Method } from '../route.ts'
+import { type Body, oneOf, optional, text } from '../schema.ts'
 import type { Example, Header, Reference, ResponseObject } from './document-types.ts'
 import type { Operation } from './operation.ts'
 
 /** Format of a route's responses. `page`: HTML. */
-export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page'
+export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page' | 'manage'
 
 export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
   json: 'application/json',
   xml: 'application/xml',
   standard: 'application/json',
   page: 'text/html',
+  manage: 'application/json',
 }
 
 /** Refusals that do not depend on the operation; described once per format. */
@@ -24,7 +26,13 @@ const SHARED: Readonly<Partial<Record<RefusalCode, string>>> = {
   unavailable: 'Unavailable',
 }
 
-const SUFFIXES: Readonly<Record<ResponseFormat, string>> = { json: '', xml: 'Xml', standard: 'Standard', page: 'Page' }
+const SUFFIXES: Readonly<Record<ResponseFormat, string>> = {
+  json: '',
+  xml: 'Xml',
+  standard: 'Standard',
+  page: 'Page',
+  manage: '',
+}
 
 /** Returned for unknown paths, so they belong to no operation. */
 const NO_OPERATION: readonly RefusalCode[] = ['not_found', 'misdirected']
@@ -35,7 +43,7 @@ export type Refused = {
   readonly components: Readonly<Record<string, ResponseObject>>
 }
 
-export function refusedBy(operation: Operation, format: ResponseFormat, method: 'GET' | 'POST'): Refused {
+export function refusedBy(operation: Operation, format: ResponseFormat, method: Method): Refused {
   const codes = [...operation.refusals, ...everywhere(operation, format, method)]
   const responses: Record<string, ResponseObject | Reference> = {}
   const components: Record<string, ResponseObject> = {}
@@ -60,12 +68,12 @@ export function refusedBy(operation: Operation, format: ResponseFormat, method: 
   return { responses, components }
 }
 
-function everywhere({ noOther }: Operation, format: ResponseFormat, method: 'GET' | 'POST'): RefusalCode[] {
+function everywhere({ noOther }: Operation, format: ResponseFormat, method: Method): RefusalCode[] {
   const ofForms: RefusalCode[] =
     format === 'page' ? ['payload_too_large'] : ['payload_too_large', 'unsupported_media_type']
   return [
     'method_not_allowed',
-    ...(method === 'POST' ? ofForms : []),
+    ...(method === 'GET' ? [] : ofForms),
     'headers_too_large',
     ...(noOther ? [] : (['server_error'] as const)),
   ]
@@ -116,17 +124,35 @@ export const refusalBodies: readonly Body[] = [
   },
 ]
 
+/** Bodies of refusals of the management API. */
+export const managementRefusalBodies: readonly Body[] = [
+  {
+    name: 'Refusal',
+    description: 'Every refusal. Let your program look at `error`; show the rest to a developer.',
+    properties: {
+      error: oneOf(Object.keys(refusals), 'The code, which does not change.', { examples: ['conflict'] }),
+      message: text('What is wrong, in a sentence, which may change.', { examples: [refusals.conflict.message] }),
+      remedy: optional(
+        text('What to do about it; absent if the request was refused before its path was read.', {
+          examples: [refusals.conflict.remedy],
+        }),
+      ),
+    },
+  },
+]
+
 const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>>> = {
   json: { $ref: '#/components/schemas/Refusal' },
   xml: { $ref: '#/components/schemas/Refusal' },
   standard: { $ref: '#/components/schemas/StandardRefusal' },
   page: { type: 'string' },
+  manage: { $ref: '#/components/schemas/Refusal' },
 }
 
 /** Adds the other dialect's code. Meaning and remedy are in the examples. */
 function describe(code: RefusalCode, format: ResponseFormat): string {
   const { standard } = refusals[code]
-  if (code === standard) return `\`${code}\``
+  if (code === standard || format === 'manage') return `\`${code}\``
   return format === 'standard'
     ? `\`${standard}\` (in the native dialect \`${code}\`)`
     : `\`${code}\` (in the standard dialect \`${standard}\`)`
@@ -140,6 +166,7 @@ function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
     standard: { error: standard, error_description: message },
     // The line for developers, at the bottom of the page.
     page: `${code}: ${message}`,
+    manage: { error: code, message, remedy },
   }[format]
   const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''
   return { summary: status + message, description: remedy, value }

@@ -151,6 +151,7 @@ async function arrive(
     origin: fromProgram ? null : origin,
     query: false,
     bodyOfGet: false,
+    json: false,
     maxBytes: file === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES,
     maxFields: MAX_FIELDS,
     file,

@@ -40,6 +40,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
     origin: fromAnywhere ? null : publicUrl,
     query: fromAnywhere === true,
     bodyOfGet: false,
+    json: false,
     maxBytes: MAX_BODY_BYTES,
     maxFields: MAX_PARAMETERS,
     file: null,

@@ -1,32 +1,39 @@
 /** The table accounts: subdomain, branding and policy of each account. */
 import type { AccountPolicy } from '../../core/accounts/policy.ts'
 import { NEW_LOGO_VERSION } from '../applications/logos.ts'
+import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type Account = {
   readonly id: string
   readonly slug: string
   readonly name: string
+  readonly externalId: string | null
+  readonly createdAt: number
   readonly colour: string | null
   /** Its administrators are the operators, as a running process said. */
   readonly hasOperators: boolean
   readonly policy: AccountPolicy
 }
 
-export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'>
+export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'> & { readonly externalId?: string | null }
 
+/** False when another account has the slug, or the external id. */
 export async function insertAccount(tx: Transaction, account: NewAccount): Promise<boolean> {
   const { rowCount } = await tx.query(
-    'insert into accounts (id, slug, name, created_at) values ($1, $2, $3, now()) on conflict (slug) do nothing',
-    [account.id, account.slug, account.name],
+    `insert into accounts (id, slug, name, external_id, created_at) values ($1, $2, $3, $4, now())
+     on conflict do nothing`,
+    [account.id, account.slug, account.name, account.externalId ?? null],
   )
   return rowCount === 1
 }
 
-type Row = {
+export type AccountRow = {
   id: string
   slug: string
   name: string
+  external_id: string | null
+  created_at: number
   colour: string | null
   has_operators: boolean
   device_flow: boolean
@@ -35,12 +42,14 @@ type Row = {
   second_factor_required_at: number | null
 }
 
-const ACCOUNT = `select id, slug, name, colour, has_operators, device_flow, unverified_publishers, only_applications,
-  second_factor_required_at from accounts`
+export const ACCOUNT_COLUMNS = `id, slug, name, external_id, created_at, colour, has_operators, device_flow,
+  unverified_publishers, only_applications, second_factor_required_at`
+
+const ACCOUNT = `select ${ACCOUNT_COLUMNS} from accounts`
 
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
-  const { rows } = await db.query<Row>(`${ACCOUNT} where slug = $1`, [slug])
-  return rows[0] ? fromRow(rows[0]) : null
+  const { rows } = await db.query<AccountRow>(`${ACCOUNT} where slug = $1`, [slug])
+  return rows[0] ? accountFrom(rows[0]) : null
 }
 
 /** Saves which account is the operators', for the command line, which may not be told. */
@@ -59,8 +68,8 @@ export async function readAnySlug(db: Queryable): Promise<string | null> {
 }
 
 export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
-  const { rows } = await db.query<Row>(`${ACCOUNT} where id = $1`, [id])
-  return rows[0] ? fromRow(rows[0]) : null
+  const { rows } = await db.query<AccountRow>(`${ACCOUNT} where id = $1`, [id])
+  return rows[0] ? accountFrom(rows[0]) : null
 }
 
 /**
@@ -68,8 +77,8 @@ export async function readAccount(db: Queryable, id: string): Promise<Account | 
  * reference the account, as every new grant and session does.
  */
 export async function lockAccount(tx: Transaction, id: string): Promise<Account | null> {
-  const { rows } = await tx.query<Row>(`${ACCOUNT} where id = $1 for no key update`, [id])
-  return rows[0] ? fromRow(rows[0]) : null
+  const { rows } = await tx.query<AccountRow>(`${ACCOUNT} where id = $1 for no key update`, [id])
+  return rows[0] ? accountFrom(rows[0]) : null
 }
 
 export async function savePolicy(tx: Transaction, id: string, policy: AccountPolicy): Promise<void> {
@@ -99,16 +108,33 @@ export async function saveBranding(tx: Transaction, id: string, looks: Branding)
   )
 }
 
+/** False when another account has the external id. Call under `lockAccount`. */
+export async function saveAccountNames(
+  tx: Transaction,
+  id: string,
+  { name, externalId }: Pick<Account, 'name' | 'externalId'>,
+): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update accounts set name = $2, external_id = $3 where id = $1
+       and not exists (select from accounts o where o.external_id = $3 and o.id <> $1)`,
+    [id, name, externalId],
+  )
+  if (rowCount === 1) await announce(tx, { accountId: id })
+  return rowCount === 1
+}
+
 export async function readAccountLogo(db: Queryable, id: string): Promise<Buffer | null> {
   const { rows } = await db.query<{ logo: Buffer | null }>('select logo from accounts where id = $1', [id])
   return rows[0]?.logo ?? null
 }
 
-function fromRow(row: Row): Account {
+export function accountFrom(row: AccountRow): Account {
   return {
     id: row.id,
     slug: row.slug,
     name: row.name,
+    externalId: row.external_id,
+    createdAt: row.created_at,
     colour: row.colour,
     hasOperators: row.has_operators,
     policy: {

@@ -53,7 +53,8 @@ export function readKeyUse(db: Postgres): Promise<readonly KeyUse[]> {
           union all select 'connected applications', key_id from grants where revoked_at is null
           union all select 'authenticators', key_id from authenticators
           union all select 'recovery codes', key_id from recovery_codes
-          union all select 'webhooks', key_id from webhook_endpoints where disabled_at is null) used
+          union all select 'webhooks', key_id from webhook_endpoints where disabled_at is null
+          union all select 'management keys', key_id from management_keys where revoked_at is null and expires_at > now()) used
         where key_id not in (select id from signing_keys where retired_at is not null)
         group by what, key_id order by key_id, what`,
       ...LONG_QUERY,

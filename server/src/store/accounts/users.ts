@@ -89,6 +89,8 @@ export type Member = {
   readonly id: string
   readonly accountId: string
   readonly origin: Origin
+  /** Id at the host service, or as the management API gave it. */
+  readonly externalId: string | null
   readonly email: string
   /** Of the identity provider at which the user signs in. */
   readonly issuer: string | null
@@ -108,7 +110,7 @@ export type Member = {
 type MemberRow = Omit<Member, 'factors'> & Factors
 
 /** Aggregates instead of `exists`: PostgreSQL would look at the roles of all accounts at once for it. */
-const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.issuer, u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
+const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.issuer, u.external_id as "externalId", u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
     (select coalesce(bool_or(r.holds_every_scope), false)
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
@@ -137,12 +139,37 @@ export async function listMembers(
     `${MEMBER} where u.account_id = $1 and ($3 = '%' or u.email collate "C" like $3) and ${beyond} ${order}`,
     [accountId, wish.after, startingWith(wish.search.toLowerCase())],
   )
-  return cutPage(rows.map(memberFrom), ({ id }) => id)
+  return cutPage(rows.map(memberFrom), ({ id }) => id, wish.lines)
 }
 
 export async function findMember(db: Queryable, accountId: string, id: string): Promise<Member | null> {
   const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and u.id = $2`, [accountId, id])
   return rows[0] ? memberFrom(rows[0]) : null
+}
+
+/** Users of the account with this e-mail address or external id: one, or with an external id one of each origin. */
+export async function findMembersBy(
+  db: Queryable,
+  accountId: string,
+  by: { readonly email: string } | { readonly externalId: string },
+): Promise<readonly Member[]> {
+  const [condition, value] = 'email' in by ? ['u.email = lower($2)', by.email] : ['u.external_id = $2', by.externalId]
+  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and ${condition} order by u.id`, [
+    accountId,
+    value,
+  ])
+  return rows.map(memberFrom)
+}
+
+/** False when another user of the account has it. Call under `lockAccount`. */
+export async function saveExternalId(tx: Transaction, id: string, externalId: string | null): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update users u set external_id = $2 where id = $1 and not exists (select from users o
+       where o.account_id = u.account_id and o.origin = u.origin and o.external_id = $2 and o.id <> u.id)`,
+    [id, externalId],
+  )
+  if (rowCount === 1) await announce(tx, { userId: id })
+  return rowCount === 1
 }
 
 function memberFrom({ password, passkeys, authenticator, ...member }: MemberRow): Member {

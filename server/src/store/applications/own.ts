@@ -61,7 +61,7 @@ export async function listOwnApplications(
        and ($3 = '%' or a.id = $4 or lower(a.name) collate "C" like $3) and ${beyond} ${order}`,
     [accountId, wish.after, startingWith(wish.search.toLowerCase()), wish.search],
   )
-  return cutPage(rows, ({ id }) => id)
+  return cutPage(rows, ({ id }) => id, wish.lines)
 }
 
 /** Null for an application of another account. */

@@ -127,6 +127,7 @@ export async function readNames(
     `select id, email as name from users where id = any($1) and ($2::text is null or account_id = $2)
      union all select id, name from roles where id = any($1) and ($2::text is null or account_id = $2)
      union all select id, name from applications where id = any($1)
+     union all select id, label from management_keys where id = any($1) and ($2::text is null or account_id = $2)
      union all select id, slug from accounts where id = any($1) and ($2::text is null or id = $2)`,
     [ids, accountId],
   )

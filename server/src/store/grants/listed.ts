@@ -75,8 +75,10 @@ const GRANTS: SortedList<ListedGrantColumn> = {
 export const listedGrantColumns = ['connected'] as const
 export type ListedGrantColumn = (typeof listedGrantColumns)[number]
 
-/** The grants of one user, or of all users of an account. */
-export type ListedFor = { readonly userId: string } | { readonly accountId: string }
+/** The grants of one user, or of all users of an account, or of these those of one application. */
+export type ListedFor =
+  | { readonly userId: string }
+  | { readonly accountId: string; readonly applicationId?: string | null }
 
 export async function countUserGrants(db: Queryable, userId: string, limits: RefreshLimits): Promise<number> {
   const text = `select count(*) as count ${LIVE} and ${notOver(limits)} and g.user_id = $1`
@@ -92,12 +94,14 @@ export async function listGrants(
   limits: RefreshLimits,
 ): Promise<TablePage<ListedGrant>> {
   const [column, of] = 'userId' in whose ? ['g.user_id', whose.userId] : ['g.account_id', whose.accountId]
+  const applicationId = 'applicationId' in whose ? whose.applicationId : null
   const { beyond, order } = pageClauses(GRANTS, wish, '$2', `${column} = $1`)
   const { rows } = await db.query<Row>(
-    `${LISTED} and ${notOver(limits)} and ${column} = $1 and ($3 = '%' or u.email collate "C" like $3) and ${beyond} ${order}`,
-    [of, wish.after, startingWith(wish.search.toLowerCase())],
+    `${LISTED} and ${notOver(limits)} and ${column} = $1 and ($3 = '%' or u.email collate "C" like $3)
+       and ($4::text is null or g.application_id = $4) and ${beyond} ${order}`,
+    [of, wish.after, startingWith(wish.search.toLowerCase()), applicationId],
   )
-  return cutPage(rows.map(fromRow), ({ id }) => id)
+  return cutPage(rows.map(fromRow), ({ id }) => id, wish.lines)
 }
 
 /** Finds a live grant of this account. */

@@ -49,6 +49,18 @@ export async function revokeSecretsOfKey(tx: Transaction, actor: Actor, keyId: n
   return rows[0]?.revoked ?? 0
 }
 
+/** There are few of them. */
+export async function revokeManagementKeysOfKey(tx: Transaction, actor: Actor, keyId: number): Promise<void> {
+  await tx.query(
+    `with revoked as (
+       update management_keys set revoked_at = now() where key_id = $1 and revoked_at is null returning id, account_id),
+     ${recordAll(`select now(), 'management_key.revoked', $2::text, $3::text, $4::text, account_id, null::text, null::text,
+       null::text, null::uuid, jsonb_build_object('managementKey', id) from revoked`)}
+     select`,
+    [keyId, actor.kind, actor.id, actor.via],
+  )
+}
+
 export async function deleteSessionsOfKey(db: Queryable, keyId: number): Promise<number> {
   const { rowCount } = await db.query(
     `delete from sessions where id in (select id from sessions where key_id = $1 limit ${BATCH})`,

@@ -69,6 +69,7 @@ export type KeyUse = {
   readonly webhooks: number
   /** Client secrets at identity providers. */
   readonly providers: number
+  readonly managementKeys: number
   /** Unused links in mails. */
   readonly links: number
   /** Device codes and dialogs under way. */
@@ -132,6 +133,8 @@ const COUNTS = `select
   (select count(*) from webhook_endpoints where disabled_at is null and (
       key_id = $1 or (previous_key_id = $1 and rotated_at > now() - interval '24 hours'))) as webhooks,
   (select count(*) from identity_providers where get_byte(client_secret, 0) = $1) as providers,
+  (select count(*) from management_keys where revoked_at is null and expires_at > now()
+      and (key_id = $1 or (previous_key_id = $1 and previous_until > now()))) as "managementKeys",
   (select count(*) from links where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as links,
   (select count(*) from device_codes where status <> 'used' and expires_at > now() and key_id = $1)
     + (select count(*) from dialogs where used_at is null and expires_at > now() and ${SIGNED_BEFORE}) as codes`

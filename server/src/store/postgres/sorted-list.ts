@@ -28,7 +28,7 @@ export type PageClauses = {
  */
 export function pageClauses<Column extends string>(
   { table, key, columns }: SortedList<Column>,
-  { sort, descending }: Pick<TableWish<Column>, 'sort' | 'descending'>,
+  { sort, descending, lines = LINES_PER_PAGE }: Pick<TableWish<Column>, 'sort' | 'descending' | 'lines'>,
   cursor: `$${number}`,
   within = 'true',
 ): PageClauses {
@@ -37,14 +37,18 @@ export function pageClauses<Column extends string>(
   return {
     beyond: `(${cursor}::text is null or (${column}, ${key}) ${sign}
       (select ${column}, ${key} from ${table} where ${key} = ${cursor} and ${within}))`,
-    order: `order by ${column} ${direction}, ${key} ${direction} limit ${LINES_PER_PAGE + 1}`,
+    order: `order by ${column} ${direction}, ${key} ${direction} limit ${lines + 1}`,
   }
 }
 
-export function cutPage<Line>(rows: readonly Line[], keyOf: (line: Line) => string): TablePage<Line> {
-  const lines = rows.slice(0, LINES_PER_PAGE)
+export function cutPage<Line>(
+  rows: readonly Line[],
+  keyOf: (line: Line) => string,
+  max = LINES_PER_PAGE,
+): TablePage<Line> {
+  const lines = rows.slice(0, max)
   const last = lines.at(-1)
-  return { lines, after: rows.length > LINES_PER_PAGE && last ? keyOf(last) : null }
+  return { lines, after: rows.length > max && last ? keyOf(last) : null }
 }
 
 /** Pattern for `like`: texts that start with this one. The compared expression is in the collation "C", as its index is. */

@@ -181,7 +181,7 @@ export async function listReviews(
        and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
     [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
   )
-  return cutPage(rows, ({ id }) => id)
+  return cutPage(rows, ({ id }) => id, wish.lines)
 }
 
 export async function countOpenReviews(db: Queryable): Promise<number> {

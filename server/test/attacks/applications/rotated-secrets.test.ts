@@ -20,7 +20,7 @@ beforeAll(async () => {
   service = await startTestService()
   kept = await service.context.db.transaction(async (tx) => {
     await markApplicationChanged(tx, service.application.id)
-    return addSecret(tx, service.config.keys, service.application.id)
+    return (await addSecret(tx, service.config.keys, service.application.id)).secret
   })
   const environment = { DATABASE_URL: service.database.url, CODE_REQUESTS_PER_NETWORK: '0', OVERLOAD_DELAY: '0' }
   nodes = await Promise.all(Array.from({ length: NODES }, () => startServerProcess(environment)))

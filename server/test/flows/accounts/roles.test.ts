@@ -66,7 +66,7 @@ describe('saving', () => {
   it('changes a role and at once the scopes of its users; the change is recorded', async () => {
     const clerk = await makeUser(service.context.db, account.slug, { holds: ['orders:read', 'orders:write'] })
     const id = await roleOf(clerk)
-    expect(await save('till', ['stock:read', 'orders:read'], id)).toEqual({ outcome: 'saved' })
+    expect(await save('till', ['stock:read', 'orders:read'], id)).toEqual({ outcome: 'saved', id })
     expect(await held(clerk)).toEqual(['orders:read', 'stock:read'])
     expect(await readRole(service.context.db, account.id, id)).toMatchObject({ name: 'till', people: 1 })
     await save('till', ['orders:read', 'stock:read'], id)

@@ -1,0 +1,53 @@
+/**
+ * Management keys: what automation of the operator, or of one account, may read and change
+ * (docs/decisions/0049-management-keys.md).
+ */
+
+export const managementScopes = [
+  'accounts:read',
+  'accounts:write',
+  'users:read',
+  'users:write',
+  'roles:read',
+  'roles:write',
+  'scopes:read',
+  'scopes:write',
+  'applications:read',
+  'applications:write',
+  'grants:read',
+  'grants:write',
+  'webhooks:read',
+  'webhooks:write',
+  'reviews:read',
+  'audit:read',
+] as const
+
+export type ManagementScope = (typeof managementScopes)[number]
+
+export function isManagementScope(text: string): text is ManagementScope {
+  return (managementScopes as readonly string[]).includes(text)
+}
+
+/** These concern the whole service: a key of one account cannot have them. */
+const OF_THE_SERVICE: readonly ManagementScope[] = ['scopes:write', 'reviews:read']
+
+export function isWithinReach(scope: ManagementScope, accountId: string | null): boolean {
+  return accountId === null || !OF_THE_SERVICE.includes(scope)
+}
+
+/** Writing includes reading: whoever changes something has to see it. */
+export function allows(scopes: readonly string[], needed: ManagementScope): boolean {
+  return scopes.includes(needed) || (needed.endsWith(':read') && scopes.includes(needed.replace(/read$/, 'write')))
+}
+
+/** How long the replaced secret of a key stays valid at most. */
+export const MAX_OVERLAP_MS = 7 * 24 * 60 * 60 * 1000
+
+export const DEFAULT_OVERLAP_MS = 24 * 60 * 60 * 1000
+
+/** A key that nobody renews for a year is one that nobody needs. */
+export const MAX_LIFETIME_MS = 366 * 24 * 60 * 60 * 1000
+
+export const DEFAULT_LIFETIME_MS = 90 * 24 * 60 * 60 * 1000
+
+export const MAX_LABEL_LENGTH = 60

@@ -1,0 +1,74 @@
+/** Creating a user by the management API: with or without an invitation, own or of the host service. */
+import { readEmail } from '../../core/sign-in/email.ts'
+import { originOfNewUsers } from '../../core/sign-in/origin.ts'
+import { createId } from '../../secrets/random.ts'
+import type { Account } from '../../store/accounts/accounts.ts'
+import { insertUser, saveHostProfile } from '../../store/accounts/users.ts'
+import { unknownScopes } from '../../store/applications/scopes.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
+import { type Administrator, asAdministratorOrKey, type ByKey, type Forbidden } from '../accounts/administrator.ts'
+import { type ChosenRoles, chooseRoles, inviteUser, type NotFound, type TooMany } from '../accounts/give-access.ts'
+import { isExternalId } from '../accounts/register.ts'
+import type { Context } from '../context.ts'
+import { ruleOf } from '../sign-in/origin.ts'
+
+export type NewManagedUser = {
+  readonly email: string
+  readonly name: string | null
+  readonly externalId: string | null
+  readonly roleIds: readonly string[]
+  readonly permissions: readonly string[]
+  readonly invite: boolean
+}
+
+export type ManagedUserResult =
+  | { readonly outcome: 'created'; readonly userId: string }
+  /** The invalid input, or an address or external id that the account already has. */
+  | { readonly outcome: 'email' | 'name' | 'external_id' | 'exists' | 'role' | 'scope' }
+  | TooMany
+  | NotFound
+  | Forbidden
+
+const NO_ROLES: ChosenRoles = { roleIds: [], administrator: false }
+
+export function createManagedUser(
+  context: Context,
+  by: ByKey,
+  account: Account,
+  wish: NewManagedUser,
+): Promise<ManagedUserResult> {
+  const origin = originOfNewUsers(ruleOf(context, { slug: account.slug, provider: 'off' }))
+  return asAdministratorOrKey(context, by, async (tx, { id: accountId }, key): Promise<ManagedUserResult> => {
+    const email = readEmail(wish.email)
+    if (email === null) return { outcome: 'email' }
+    const { externalId } = wish
+    if (externalId === null ? origin === 'host' : !isExternalId(externalId)) return { outcome: 'external_id' }
+    if (wish.name !== null && (wish.name === '' || wish.name.length > 200)) return { outcome: 'name' }
+    if ((await unknownScopes(tx, wish.permissions)).length > 0) return { outcome: 'scope' }
+    const roles = wish.roleIds.length === 0 ? NO_ROLES : await chooseRoles(tx, accountId, wish.roleIds)
+    if ('outcome' in roles) return roles
+    const person = { accountId, email, roleIds: roles.roleIds, externalId }
+    const made =
+      wish.invite && origin === 'own'
+        ? await inviteUser(tx, { ...key, by: key }, { ...person, language: 'en' })
+        : await addWithoutMail(tx, key, { ...person, origin })
+    if (made.outcome !== 'given') return made
+    const { userId } = made
+    const { name, permissions } = wish
+    if (name !== null || permissions.length > 0) await saveHostProfile(tx, userId, { email, name, permissions })
+    return { outcome: 'created', userId }
+  })
+}
+
+async function addWithoutMail(
+  tx: Transaction,
+  { actor }: Administrator,
+  user: Pick<Parameters<typeof insertUser>[1], 'accountId' | 'email' | 'roleIds' | 'origin' | 'externalId'>,
+): Promise<{ readonly outcome: 'given'; readonly userId: string } | { readonly outcome: 'exists' }> {
+  const userId = createId('usr')
+  if (!(await insertUser(tx, { ...user, id: userId, passwordDigest: null }))) return { outcome: 'exists' }
+  const { accountId, roleIds } = user
+  await recordEvent(tx, { kind: 'user.created', actor, accountId, userId, detail: { roles: roleIds } })
+  return { outcome: 'given', userId }
+}

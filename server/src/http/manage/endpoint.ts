@@ -1,0 +1,239 @@
+/**
+ * Endpoints of the management API: authentication, reach, repetition, dry run and versions, once for all of them. What
+ * an endpoint adds is a handler that calls one flow and renders the outcome. docs/management.md.
+ */
+import { hash } from 'node:crypto'
+import type { ManagementScope } from '../../core/manage/key.ts'
+import { Refusal, type RefusalCode } from '../../core/refusal.ts'
+import type { ByKey } from '../../flows/accounts/administrator.ts'
+import type { Context } from '../../flows/context.ts'
+import { authenticateKey, findManagedAccount } from '../../flows/manage/authenticate.ts'
+import { makeChange } from '../../flows/manage/change.ts'
+import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
+import type { ManagementKey } from '../../store/manage/keys.ts'
+import type { Answer } from '../answer.ts'
+import type { Operation } from '../openapi/operation.ts'
+import type { ApiRequest, Endpoint, Handler, Method } from '../route.ts'
+import { boolean, optional, type Properties, text } from '../schema.ts'
+
+/** Representation of a resource, as it is written to the response. */
+export type Resource = Readonly<Record<string, unknown>>
+
+export type Asked = {
+  /** For changes: every flow joins the transaction of the request. */
+  readonly context: Context
+  readonly request: ApiRequest
+  readonly key: ManagementKey
+  readonly dryRun: boolean
+}
+
+/** With the account that the path names. */
+export type AskedOfAccount = Asked & { readonly account: Account; readonly by: ByKey }
+
+/** `resource`: has a version. */
+export type Outcome =
+  | { readonly status: 200 | 201; readonly resource: Resource; readonly secret?: Resource }
+  | { readonly status: 200; readonly list: Resource }
+  | { readonly status: 204 }
+
+export type Style = {
+  readonly dialect: 'manage'
+  readonly render: (outcome: Outcome, dryRun: boolean) => Answer
+}
+
+type Described = Omit<Operation, 'security' | 'refusals'> & { readonly refusals?: readonly RefusalCode[] }
+
+type Given = {
+  readonly method: Method
+  readonly path: string
+  readonly scope: ManagementScope
+  readonly operation: Described
+}
+
+export const MANAGE: Style = { dialect: 'manage', render: renderManaged }
+
+/** An endpoint of the whole service. */
+export function endpoint(
+  given: Given & { readonly handle: (asked: Asked) => Promise<Outcome> },
+  style = MANAGE,
+): Endpoint {
+  return build(given, style, given.handle)
+}
+
+export type AccountGiven = Given & {
+  readonly handle: (asked: AskedOfAccount) => Promise<Outcome>
+  /** The resource before the change, whose version `If-Match` names. Throws a Refusal if there is none. */
+  readonly current?: (asked: AskedOfAccount) => Promise<Resource>
+}
+
+/** An endpoint of one account, which the path names. */
+export function accountEndpoint(given: AccountGiven, style = MANAGE): Endpoint {
+  return build(given, style, async (asked) => {
+    const name = asked.request.segments.account ?? asked.key.accountId ?? ''
+    const found = await findManagedAccount(asked.context, asked.key, name)
+    // Changes of one account wait here, so that the version which If-Match names is the current one.
+    const account = found && given.method !== 'GET' ? await lock(asked.context, found) : found
+    if (!account) throw new Refusal('not_found', 'The key reaches no such account.')
+    const { id: managementKeyId, label } = asked.key
+    const inAccount = { ...asked, account, by: { managementKeyId, label, accountId: account.id } }
+    if (given.current) checkVersion(asked.request, await given.current(inAccount))
+    return given.handle(inAccount)
+  })
+}
+
+function lock(context: Context, { id }: Account): Promise<Account | null> {
+  return context.db.transaction((tx) => lockAccount(tx, id))
+}
+
+const IDEMPOTENCY_KEY = /^[\x21-\x7e]{1,255}$/
+
+const changeHeaders = {
+  'Idempotency-Key': optional(
+    text(
+      'Names the request. If the answer is lost, repeat it with the same value within a day: nothing is done twice.',
+      {
+        examples: ['4f1c2a7e-order-17'],
+      },
+    ),
+  ),
+}
+
+const versionHeaders = {
+  'If-Match': optional(text('The `ETag` of what you read. If it was changed since, the change is refused.')),
+}
+
+const dryRunQuery = {
+  dry_run: optional(boolean('Check everything and answer as usual, but change nothing. Secrets are left out.')),
+}
+
+const etag = { ETag: optional(text('The version, for `If-Match`.')) }
+
+function build(given: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): Endpoint {
+  const { method, path, scope, operation } = given
+  return {
+    method,
+    path,
+    dialect: style.dialect,
+    handler: handlerOf(given, style, handle),
+    operation: {
+      ...operation,
+      description: `${operation.description}\n\nScope: \`${scope}\`.`,
+      security: ['managementKey'],
+      path: { ...segmentsOf(path), ...operation.path },
+      query: { ...operation.query, ...(method === 'GET' ? {} : dryRunQuery) },
+      headers: { ...operation.headers, ...headersOf(given) },
+      answers: withVersions(operation.answers),
+      refusals: [
+        'invalid_request',
+        'invalid_credential',
+        'insufficient_scope',
+        ...(operation.refusals ?? []),
+        'unavailable',
+      ],
+    },
+  }
+}
+
+function headersOf(given: Given): Properties {
+  if (given.method === 'POST') return changeHeaders
+  return 'current' in given ? versionHeaders : {}
+}
+
+function segmentsOf(path: string): Properties {
+  const names = Array.from(path.matchAll(/\{(\w+)\}/g), ([, name]) => name ?? '')
+  return Object.fromEntries(names.map((name) => [name, text(SEGMENTS[name] ?? 'Its id.')]))
+}
+
+const SEGMENTS: Readonly<Record<string, string>> = {
+  account: 'Id or slug of the account.',
+  scope: 'Name of the scope.',
+}
+
+function withVersions(answers: Operation['answers']): Operation['answers'] {
+  const made = Object.entries(answers).map(([status, answer]) => {
+    const versioned = answer.body?.properties.id !== undefined
+    return [status, versioned ? { ...answer, headers: { ...etag, ...answer.headers } } : answer]
+  })
+  return Object.fromEntries(made)
+}
+
+function handlerOf({ method, path, scope }: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): Handler {
+  return async (context, request) => {
+    const presented = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.header('authorization') ?? '')?.[1]
+    const authenticated =
+      presented === undefined ? ({ outcome: 'not_valid' } as const) : await authenticateKey(context, presented, scope)
+    if (authenticated.outcome === 'insufficient_scope') {
+      const message = `The management key does not have the scope ${scope}.`
+      return { refusal: 'insufficient_scope', message, wwwAuthenticate: 'Bearer error="insufficient_scope"' }
+    }
+    if (authenticated.outcome !== 'accepted') {
+      const message = 'The management key is missing, unknown, expired or revoked.'
+      return { refusal: 'invalid_credential', message, wwwAuthenticate: 'Bearer' }
+    }
+    const { key } = authenticated
+    const run = () =>
+      method === 'GET'
+        ? handle({ context, request, key, dryRun: false })
+        : change(context, request, key, `${method} ${path}`, handle)
+    // Keys wait in the same line as new codes, one turn each: a busy one does not hold up the others.
+    const outcome = await context.load.enqueue({ applicationId: key.id, network: key.id }, run)
+    if (outcome === 'shed') return { refusal: 'unavailable', retryAfterSeconds: 1 }
+    return style.render(outcome, method !== 'GET' && isDryRun(request))
+  }
+}
+
+async function change(
+  context: Context,
+  request: ApiRequest,
+  key: ManagementKey,
+  route: string,
+  handle: (asked: Asked) => Promise<Outcome>,
+): Promise<Outcome> {
+  const idempotencyKey = route.startsWith('POST ') ? readIdempotencyKey(request) : null
+  const content = JSON.stringify([route, request.segments, request.json()])
+  const dryRun = isDryRun(request)
+  const wished = { key, idempotencyKey, content, dryRun }
+  const changed = await makeChange(context, wished, (inside) => handle({ context: inside, request, key, dryRun }))
+  if (changed.outcome === 'done') return changed.value
+  throw new Refusal(
+    'conflict',
+    changed.outcome === 'other_request'
+      ? 'The Idempotency-Key was used for another request.'
+      : 'The request was done before; its answer is no longer readable.',
+  )
+}
+
+function readIdempotencyKey(request: ApiRequest): string | null {
+  const given = request.header('idempotency-key')
+  if (given === null || IDEMPOTENCY_KEY.test(given)) return given
+  throw new Refusal('invalid_request', 'An Idempotency-Key has 1 to 255 printable ASCII characters without spaces.')
+}
+
+function isDryRun(request: ApiRequest): boolean {
+  const given = request.parameters().get('dry_run')
+  if (given === undefined || given === 'false') return false
+  if (given === 'true') return true
+  throw new Refusal('invalid_request', 'dry_run is true or false.')
+}
+
+/** Version of a resource: a digest of everything that is shown of it. */
+export function versionOf(resource: Resource): string {
+  return `"${hash('sha256', JSON.stringify(resource), 'base64url').slice(0, 22)}"`
+}
+
+function checkVersion(request: ApiRequest, resource: Resource): void {
+  const wanted = request.header('if-match')
+  if (wanted === null || wanted.trim() === '*') return
+  const tags = wanted.split(',').map((tag) => tag.trim())
+  if (!tags.includes(versionOf(resource))) throw new Refusal('precondition_failed')
+}
+
+function renderManaged(outcome: Outcome, dryRun: boolean): Answer {
+  const note = dryRun ? { dry_run: true } : {}
+  if (!('resource' in outcome)) {
+    return 'list' in outcome ? { status: 200, json: outcome.list } : { status: 204, json: null }
+  }
+  const { status, resource, secret } = outcome
+  const json = { ...resource, ...(dryRun ? note : secret) }
+  return { status, json, headers: { etag: versionOf(resource) } }
+}

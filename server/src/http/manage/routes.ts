@@ -1,0 +1,56 @@
+/** Endpoints of the management API, in the order of its description (docs/openapi-management.yaml). */
+import type { Endpoint } from '../route.ts'
+import { changeAccount, createAccount, listAccounts, showAccount } from './accounts.ts'
+import {
+  changeApplication,
+  createApplication,
+  createSecret,
+  deleteSecret,
+  listApplications,
+  showApplication,
+} from './applications.ts'
+import { listAuditEvents } from './audit.ts'
+import { readManagementDescription } from './description.ts'
+import { deleteGrant, listGrants } from './grants.ts'
+import { listReviews } from './reviews.ts'
+import { changeRole, createRole, deleteRole, listRoles, showRole } from './roles.ts'
+import { changeScope, createScope, listScopes } from './scopes.ts'
+import { changeUser, createUser, listUsers, showUser } from './users.ts'
+import { createWebhook, deleteWebhook, listWebhooks } from './webhooks.ts'
+
+export const describedManagement: readonly Endpoint[] = [
+  listAccounts,
+  createAccount,
+  showAccount,
+  changeAccount,
+  listUsers,
+  createUser,
+  showUser,
+  changeUser,
+  listRoles,
+  createRole,
+  showRole,
+  changeRole,
+  deleteRole,
+  listScopes,
+  createScope,
+  changeScope,
+  listApplications,
+  createApplication,
+  showApplication,
+  changeApplication,
+  createSecret,
+  deleteSecret,
+  listGrants,
+  deleteGrant,
+  listWebhooks,
+  createWebhook,
+  deleteWebhook,
+  listReviews,
+  listAuditEvents,
+]
+
+export const manageEndpoints: readonly Endpoint[] = [
+  ...describedManagement,
+  readManagementDescription(() => describedManagement),
+]

@@ -1,0 +1,47 @@
+/** Paths with named segments, as in `/manage/1/accounts/{account}`. */
+import type { RouteKey, Segments } from './route.ts'
+import type { PathRoutes, Router } from './router.ts'
+
+export type Matched<R extends RouteKey> = { readonly found: PathRoutes<R>; readonly segments: Segments }
+
+const NO_SEGMENTS: Segments = {}
+
+/** An exact path first: polls do not wait for the templates. Undefined if no route matches. */
+export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path: string) => Matched<R> | undefined {
+  const templates = Array.from(router.values())
+    .filter(({ path }) => path.includes('{'))
+    .map((found) => ({ found, parts: found.path.split('/') }))
+  return (path) => {
+    const exact = router.get(path)
+    if (exact) return exact.path.includes('{') ? undefined : { found: exact, segments: NO_SEGMENTS }
+    if (!path.startsWith('/manage/')) return undefined
+    const given = path.split('/')
+    for (const { found, parts } of templates) {
+      const segments = matchSegments(parts, given)
+      if (segments) return { found, segments }
+    }
+    return undefined
+  }
+}
+
+const MAX_SEGMENT_LENGTH = 300
+
+/** Null if the path is another one, or a segment is not percent-encoded UTF-8. */
+function matchSegments(parts: readonly string[], given: readonly string[]): Segments | null {
+  if (parts.length !== given.length) return null
+  const segments: Record<string, string> = {}
+  for (const [at, part] of parts.entries()) {
+    const text = given[at] ?? ''
+    if (!part.startsWith('{')) {
+      if (part !== text) return null
+      continue
+    }
+    if (text === '' || text.length > MAX_SEGMENT_LENGTH) return null
+    try {
+      segments[part.slice(1, -1)] = decodeURIComponent(text)
+    } catch {
+      return null
+    }
+  }
+  return segments
+}

@@ -1,0 +1,115 @@
+/** The table management_keys. It holds digests only: the store never sees a key. */
+import type { ManagementKeyDigest } from '../../secrets/manage/key.ts'
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+export type ManagementKey = {
+  readonly id: string
+  /** Null: reaches the whole service. */
+  readonly accountId: string | null
+  /** Slug of the account. */
+  readonly account: string | null
+  readonly label: string
+  readonly scopes: readonly string[]
+  readonly createdAt: number
+  readonly rotatedAt: number | null
+  /** Until when the replaced secret is accepted; null: it is not. */
+  readonly previousUntil: number | null
+  readonly expiresAt: number
+  readonly lastUsedAt: number | null
+  readonly state: 'live' | 'expired' | 'revoked'
+}
+
+const KEY = `select k.id, k.account_id as "accountId", a.slug as account, k.label, k.scopes, k.created_at as "createdAt",
+    k.rotated_at as "rotatedAt", case when k.previous_until > now() then k.previous_until end as "previousUntil",
+    k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
+    case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'live' end as state
+  from management_keys k left join accounts a on a.id = k.account_id`
+
+export type NewManagementKey = Pick<ManagementKey, 'id' | 'accountId' | 'label' | 'scopes'> &
+  ManagementKeyDigest & { readonly lifetimeMs: number }
+
+export async function insertManagementKey(tx: Transaction, key: NewManagementKey): Promise<void> {
+  await tx.query(
+    `insert into management_keys (id, account_id, label, scopes, key_id, digest, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 millisecond')`,
+    [key.id, key.accountId, key.label, key.scopes, key.keyId, key.digest, key.lifetimeMs],
+  )
+}
+
+/** `accountId`: only keys of this account; null: all. */
+export async function listManagementKeys(db: Queryable, accountId: string | null): Promise<readonly ManagementKey[]> {
+  const { rows } = await db.query<ManagementKey>(
+    `${KEY} where $1::text is null or k.account_id = $1 order by k.created_at, k.id`,
+    [accountId],
+  )
+  return rows
+}
+
+export type PresentedKey = ManagementKey & {
+  /** The server key of its digest. */
+  readonly keyId: number
+  /** Null: never. */
+  readonly usedLately: boolean | null
+}
+
+/** A live key, by its current secret or by the one before during the overlap. Asked anew for every request. */
+export async function findLiveManagementKey(
+  db: Queryable,
+  digests: readonly ManagementKeyDigest[],
+): Promise<PresentedKey | null> {
+  const { rows } = await db.query<PresentedKey>({
+    name: 'find-live-management-key',
+    text: `select found.*, k.key_id as "keyId", k.last_used_at > now() - interval '1 minute' as "usedLately" from (${KEY}) found join management_keys k on k.id = found.id
+      where found.state = 'live' and (k.digest = any($1::bytea[])
+        or (k.previous_digest = any($1::bytea[]) and k.previous_until > now()))`,
+    values: [digests.map(({ digest }) => digest)],
+  })
+  return rows[0] ?? null
+}
+
+/** Writes the minute of last use, and the digest under the signing key if it was made with an older one. */
+export async function markManagementKeyUsed(
+  db: Queryable,
+  id: string,
+  digests: readonly ManagementKeyDigest[],
+  renewed: ManagementKeyDigest,
+): Promise<void> {
+  await db.query({
+    name: 'mark-management-key-used',
+    text: `update management_keys set last_used_at = now(),
+        key_id = case when digest = any($2::bytea[]) then $3 else key_id end,
+        digest = case when digest = any($2::bytea[]) then $4 else digest end
+      where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute'
+        or (digest = any($2::bytea[]) and key_id <> $3))`,
+    values: [id, digests.map(({ digest }) => digest), renewed.keyId, renewed.digest],
+  })
+}
+
+export async function lockManagementKey(tx: Transaction, id: string): Promise<ManagementKey | null> {
+  const { rows } = await tx.query<ManagementKey>(`${KEY} where k.id = $1 for no key update of k`, [id])
+  return rows[0] ?? null
+}
+
+/** The current secret stays valid for the overlap, and no longer than the key itself was. */
+export async function rotateManagementKey(
+  tx: Transaction,
+  id: string,
+  next: ManagementKeyDigest & { readonly overlapMs: number; readonly lifetimeMs: number },
+): Promise<void> {
+  await tx.query(
+    `update management_keys set previous_key_id = key_id, previous_digest = digest,
+       previous_until = least(expires_at, now() + $4 * interval '1 millisecond'),
+       key_id = $2, digest = $3, rotated_at = now(), expires_at = now() + $5 * interval '1 millisecond'
+     where id = $1`,
+    [id, next.keyId, next.digest, next.overlapMs, next.lifetimeMs],
+  )
+}
+
+/** False when it was revoked before. */
+export async function revokeManagementKey(tx: Transaction, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update management_keys set revoked_at = now() where id = $1 and revoked_at is null',
+    [id],
+  )
+  return rowCount === 1
+}
