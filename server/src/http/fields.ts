@@ -113,6 +113,12 @@ export const emailAddress = text(
     examples: ['ann@acme.example'],
   },
 )
+export const accountExternalId = text('The account’s id at the operator’s own service, if it has one.', {
+  examples: ['customer-17'],
+})
+export const userExternalId = text('The user’s id at the operator’s own service, if it has one.', {
+  examples: ['user-17'],
+})
 export const accountName = text('The account’s name in front of the host.', { examples: ['acme'] })
 export const grantedApplication = text('The application’s id.', { examples: ['app_n61zbfpywkrj'] })
 

@@ -17,6 +17,9 @@ export type ValidCredential = {
   readonly grantId: string
   readonly account: string
   readonly userId: string
+  /** Ids at the service that adopted Latchkey; null: none. */
+  readonly accountExternalId: string | null
+  readonly userExternalId: string | null
   readonly applicationId: string
   /** Granted ∩ still held by the user ∩ still allowed for the application. */
   readonly scopes: readonly string[]
@@ -54,6 +57,8 @@ export async function checkCredential(
     grantId: grant.id,
     account: state.accountSlug,
     userId: grant.userId,
+    accountExternalId: state.accountExternalId,
+    userExternalId: state.userExternalId,
     applicationId: grant.applicationId,
     scopes: resolveEffective(grant.scopes, state.heldScopes, application?.allowedScopes ?? state.allowedScopes),
     variant: grant.variant,

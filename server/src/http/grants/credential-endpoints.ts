@@ -1,16 +1,18 @@
 /** Endpoints that check a credential, or report a leaked one. docs/interface.md, "Check a credential". */
 import { EMAIL_SCOPE, formatScope, parseScope } from '../../core/grants/scope.ts'
-import { checkCredential } from '../../flows/grants/check-credential.ts'
+import { checkCredential, type ValidCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential as report } from '../../flows/grants/revoke-credential.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import type { Answer } from '../answer.ts'
 import {
+  accountExternalId,
   accountName,
   emailAddress,
   grantedApplication,
   grantedScope,
   grantId,
   tokenExpiresIn,
+  userExternalId,
   userId,
   variant,
 } from '../fields.ts'
@@ -31,6 +33,7 @@ const describe: Handler = async (context, request) => {
     fields: {
       account: checked.account,
       user: checked.userId,
+      ...externalIds(checked),
       ...(user === null ? {} : { email: user.email }),
       application: checked.applicationId,
       grant: checked.grantId,
@@ -62,6 +65,8 @@ export const describeCredential = {
           properties: {
             account: accountName,
             user: userId,
+            account_external_id: optional(accountExternalId),
+            user_external_id: optional(userExternalId),
             email: optional(emailAddress),
             application: grantedApplication,
             grant: grantId,
@@ -79,6 +84,23 @@ export const describeCredential = {
     refusals: ['invalid_credential', 'unavailable'],
   },
 } as const satisfies Endpoint
+
+/** Ids at the operator's own service, for those that have one. */
+export function externalIds({ accountExternalId, userExternalId }: ValidCredential): Record<string, string> {
+  return {
+    ...(accountExternalId === null ? {} : { account_external_id: accountExternalId }),
+    ...(userExternalId === null ? {} : { user_external_id: userExternalId }),
+  }
+}
+
+/** Percent-encoded, because a header holds ASCII only. */
+function externalIdHeaders(checked: ValidCredential): Record<string, string> {
+  const named = Object.entries(externalIds(checked)).map(([name, value]) => [
+    `x-latchkey-${name.replaceAll('_', '-')}`,
+    encodeURIComponent(value),
+  ])
+  return Object.fromEntries(named)
+}
 
 const verifyQuery = {
   scope: optional(text('Scopes, separated by commas. All of them have to be carried.', { examples: ['orders:read'] })),
@@ -103,6 +125,7 @@ const verify: Handler = async (context, request) => {
     headers: {
       'x-latchkey-account': checked.account,
       'x-latchkey-user': checked.userId,
+      ...externalIdHeaders(checked),
       'x-latchkey-application': checked.applicationId,
       'x-latchkey-scope': formatScope(checked.scopes),
       'x-latchkey-variant': checked.variant,
@@ -129,6 +152,12 @@ export const verifyCredential = {
         headers: {
           'X-Latchkey-Account': text('The account’s name in front of the host.'),
           'X-Latchkey-User': text('The user’s id.'),
+          'X-Latchkey-Account-External-Id': optional(
+            text('The account’s id at the operator’s own service, percent-encoded.'),
+          ),
+          'X-Latchkey-User-External-Id': optional(
+            text('The user’s id at the operator’s own service, percent-encoded.'),
+          ),
           'X-Latchkey-Application': text('The application’s id.'),
           'X-Latchkey-Scope': text('All that it may do, separated by commas.'),
           'X-Latchkey-Variant': variant,

@@ -3,6 +3,7 @@ import { checkCredential, type ValidCredential } from '../../flows/grants/check-
 import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
 import {
+  accountExternalId,
   accountName,
   bearer,
   grantedApplication,
@@ -10,8 +11,10 @@ import {
   nothing,
   readableHeaders,
   spacedScope,
+  userExternalId,
   userId,
 } from '../fields.ts'
+import { externalIds } from '../grants/credential-endpoints.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
 import type { Endpoint, Handler } from '../route.ts'
 import { boolean, integer, optional, parse, text } from '../schema.ts'
@@ -56,6 +59,7 @@ function describe(checked: ValidCredential, issuer: string): Answer {
       client_id: checked.applicationId,
       sub: checked.userId,
       account: checked.account,
+      ...externalIds(checked),
       grant: checked.grantId,
       token_type: 'Bearer',
       iss: issuer,
@@ -92,6 +96,8 @@ export const introspect = {
             client_id: optional(grantedApplication),
             sub: optional(userId),
             account: optional(accountName),
+            account_external_id: optional(accountExternalId),
+            user_external_id: optional(userExternalId),
             grant: optional(grantId),
             token_type: optional(bearer),
             iss: optional({ type: 'string', format: 'uri', examples: ['https://service.example'] }),

@@ -92,6 +92,8 @@ export type GrantState = {
   readonly grant: Grant
   readonly holder: Holder
   readonly accountSlug: string
+  readonly accountExternalId: string | null
+  readonly userExternalId: string | null
   readonly heldScopes: readonly string[]
   readonly allowedScopes: readonly string[]
   /** The day of last use in UTC, as PostgreSQL writes it: 2026-03-01. */
@@ -100,9 +102,18 @@ export type GrantState = {
 }
 
 type GrantStateRow = GrantRow &
-  HolderRow & { slug: string; held_scopes: string[]; allowed_scopes: string[]; used_on: string | null; now: number }
+  HolderRow & {
+    slug: string
+    account_external_id: string | null
+    user_external_id: string | null
+    held_scopes: string[]
+    allowed_scopes: string[]
+    used_on: string | null
+    now: number
+  }
 
-const GRANT_STATE = `select ${GRANT}, ${HOLDER}, c.slug, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
+const GRANT_STATE = `select ${GRANT}, ${HOLDER}, c.slug, c.external_id as account_external_id,
+    u.external_id as user_external_id, ${HELD_SCOPES} as held_scopes, a.allowed_scopes,
     g.last_used_on::text as used_on, now() as now
   from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
     join applications a on a.id = g.application_id
@@ -125,6 +136,8 @@ function grantStateFrom(row: GrantStateRow): GrantState {
     grant: grantFrom(row),
     holder: holderFrom(row),
     accountSlug: row.slug,
+    accountExternalId: row.account_external_id,
+    userExternalId: row.user_external_id,
     heldScopes: row.held_scopes,
     allowedScopes: row.allowed_scopes,
     usedOn: row.used_on,

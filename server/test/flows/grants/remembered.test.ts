@@ -11,6 +11,8 @@ it('remembers 20,000 grants at most: the oldest is evicted', () => {
     const state = {
       grant: makeGrant({ id }),
       holder,
+      accountExternalId: null,
+      userExternalId: null,
       accountSlug: 'acme',
       heldScopes: [],
       allowedScopes: [],
