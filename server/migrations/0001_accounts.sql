@@ -70,7 +70,7 @@ create table users (
   origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host', 'provider')),
   -- Of the identity provider. A subject of another issuer is another user.
   issuer          text,
-  -- Id at the host service, or subject at the identity provider; of an own user, the id that the management API gave.
+  -- Id at the host service, or subject at the identity provider; of an own user, the id that the management API or SCIM gave.
   external_id     text constraint users_external_id_check check (length(external_id) between 1 and 255),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),

@@ -11,7 +11,7 @@ export type Answer = (
   | { readonly status: 200; readonly headers: Readonly<Record<string, string>> }
   /** A ready-made body with its own content type. */
   | { readonly status: 200; readonly text: string; readonly type: string }
-  /** Any JSON, for the management API. Null: no body. */
+  /** Any JSON, for the management API and SCIM. Null: no body. */
   | {
       readonly status: 200 | 201 | 204
       readonly json: object | null
@@ -31,5 +31,5 @@ export type Answer = (
   readonly whenSent?: (sent: boolean) => Promise<void>
 }
 
-/** `standard`: JSON with the names of the RFCs. `manage`: JSON whose refusals have a remedy. */
-export type Format = 'json' | 'xml' | 'standard' | 'manage'
+/** `standard`: JSON with the names of the RFCs. `manage`: JSON whose refusals have a remedy. `scim`: RFC 7644. */
+export type Format = 'json' | 'xml' | 'standard' | 'manage' | 'scim'

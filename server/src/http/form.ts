@@ -19,7 +19,7 @@ export function readForm(request: IncomingMessage, max: number): Promise<Form> |
   return collect(request, max).then((bytes) => (multipart ? readParts(bytes, type) : { bytes, parts: null }))
 }
 
-const JSON_TYPE = /^application\/json(?:\s*;\s*charset="?utf-8"?)?$/i
+const JSON_TYPE = /^application\/(?:json|scim\+json)(?:\s*;\s*charset="?utf-8"?)?$/i
 
 /** Reads a JSON body, which `parts` never is. It is parsed only when a handler asks for it. */
 export function readJson(request: IncomingMessage, max: number): Promise<Form> | undefined {

@@ -1,4 +1,4 @@
-/** JSON bodies of the management API. */
+/** JSON bodies of the management API and of SCIM. */
 import { isUtf8 } from 'node:buffer'
 import { Refusal } from '../core/refusal.ts'
 import type { Form } from './parameters.ts'

@@ -22,7 +22,7 @@ export function noteRequest(
   const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
   if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
   // A management key is no application.
-  if (route.dialect === 'manage') return
+  if (route.dialect === 'manage' || route.dialect === 'scim') return
   // A credential is reported by a third party who found it; an application named in that request is not its caller.
   if (route.operation.id === 'reportCredential') return
   try {

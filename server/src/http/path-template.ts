@@ -14,7 +14,7 @@ export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path:
   return (path) => {
     const exact = router.get(path)
     if (exact) return exact.path.includes('{') ? undefined : { found: exact, segments: NO_SEGMENTS }
-    if (!path.startsWith('/manage/')) return undefined
+    if (!path.startsWith('/manage/') && !path.startsWith('/scim/')) return undefined
     const given = path.split('/')
     for (const { found, parts } of templates) {
       const segments = matchSegments(parts, given)

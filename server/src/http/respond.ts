@@ -14,6 +14,7 @@ const CONTENT_TYPES = {
   xml: 'application/xml; charset=utf-8',
   standard: 'application/json; charset=utf-8',
   manage: 'application/json; charset=utf-8',
+  scim: 'application/scim+json; charset=utf-8',
 } as const
 
 /** Returns a promise for the work after the response was sent (`whenSent`), so that shutdown can wait for it. */
@@ -100,6 +101,7 @@ const prepared = {
   xml: new Map<RefusalCode, Body>(),
   standard: new Map<RefusalCode, Body>(),
   manage: new Map<RefusalCode, Body>(),
+  scim: new Map<RefusalCode, Body>(),
 }
 
 function refusalBody(format: Format, code: RefusalCode, message: string | undefined): Body {
@@ -112,15 +114,27 @@ function refusalBody(format: Format, code: RefusalCode, message: string | undefi
 }
 
 function refusalFields(format: Format, code: RefusalCode, message: string): Fields {
-  const { standard, remedy } = refusals[code]
+  const { standard, status, remedy } = refusals[code]
   switch (format) {
     case 'standard':
       return { error: standard, error_description: message }
     case 'manage':
       return { error: code, message, remedy }
+    case 'scim':
+      return {
+        schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+        status: String(status),
+        ...scimType(code),
+        detail: message,
+      }
     default:
       return { error: code, message }
   }
+}
+
+/** RFC 7644, section 3.12: of our codes, only this one has a word there. */
+function scimType(code: RefusalCode): Fields {
+  return code === 'invalid_request' ? { scimType: 'invalidValue' } : {}
 }
 
 export function write(format: Format, fields: Fields): string {

@@ -11,7 +11,7 @@ import type { BaseHandler, PageHandler, PageRequest, UserRequest } from './web/a
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** A path may have named segments, as in `/manage/1/accounts/{account}`: in the management API only. */
+/** A path may have named segments, as in `/manage/1/accounts/{account}`: in the management API and SCIM only. */
 export type RouteKey = { readonly method: Method; readonly path: string }
 
 /** Browsers send no other methods. */
@@ -45,9 +45,9 @@ export type Endpoint = RouteKey & {
   readonly handler: Handler
   /**
    * `interface`: the path, also under /1, and both also with .xml. `standard`: only the path, with the names of the
-   * RFCs. `plain`: only the path. `manage`: only the path, with JSON bodies.
+   * RFCs. `plain`: only the path. `manage` and `scim`: only the path, with JSON bodies.
    */
-  readonly dialect: 'interface' | 'standard' | 'plain' | 'manage'
+  readonly dialect: 'interface' | 'standard' | 'plain' | 'manage' | 'scim'
   readonly operation: Operation
 }
 

@@ -73,7 +73,7 @@ export const routes: readonly BaseRoute[] = [...described, readDescription, ...p
 
 export const endpoints: readonly Endpoint[] = routes.filter((route) => route.dialect !== 'page')
 
-/** The management API has a document of its own (docs/management.md). */
+/** The management API and SCIM have a document of their own (docs/management.md). */
 export const everyEndpoint: readonly Endpoint[] = [...endpoints, ...manageEndpoints]
 
 export const basePages: readonly BasePage[] = routes.filter((route) => route.dialect === 'page')

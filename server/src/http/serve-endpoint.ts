@@ -22,12 +22,13 @@ const RULES: FormRules = {
   file: null,
 }
 const JSON_RULES: FormRules = { ...RULES, bodyOfGet: false, json: true, maxBytes: 256 * 1024 }
-const isJson = ({ dialect }: Endpoint) => dialect === 'manage'
+const isJson = ({ dialect }: Endpoint) => dialect === 'manage' || dialect === 'scim'
 const rules = (route: Endpoint) => (isJson(route) ? JSON_RULES : RULES)
 
 /** The path alone determines the format of the response, refusals included. */
 export function formatOf(path: string): Format {
   if (path.startsWith('/manage/')) return 'manage'
+  if (path.startsWith('/scim/')) return 'scim'
   if (path.endsWith('.xml')) return 'xml'
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }

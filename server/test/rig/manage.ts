@@ -40,10 +40,10 @@ export type ManageClient = (
   headers?: Readonly<Record<string, string>>,
 ) => Promise<ManageAnswer>
 
-/** Paths are relative to /manage/1. Throws if the answer is not as the API describes it. */
+/** Paths are relative to /manage/1, or start with /scim. Throws if the answer is not as the API describes it. */
 export function manageClient(address: string, key: string): ManageClient {
   return async (method, path, body, headers = {}) => {
-    const url = `${address}/manage/1${path}`
+    const url = path.startsWith('/scim/') ? `${address}${path}` : `${address}/manage/1${path}`
     const response = await fetch(url, {
       method,
       headers: {

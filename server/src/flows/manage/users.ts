@@ -1,4 +1,4 @@
-/** Creating a user by the management API: with or without an invitation, own or of the host service. */
+/** Creating a user by the management API or SCIM: with or without an invitation, own or of the host service. */
 import { readEmail } from '../../core/sign-in/email.ts'
 import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { createId } from '../../secrets/random.ts'

@@ -36,8 +36,9 @@ export type Outcome =
   | { readonly status: 200; readonly list: Resource }
   | { readonly status: 204 }
 
+/** What differs between the management API and SCIM. */
 export type Style = {
-  readonly dialect: 'manage'
+  readonly dialect: 'manage' | 'scim'
   readonly render: (outcome: Outcome, dryRun: boolean) => Answer
 }
 

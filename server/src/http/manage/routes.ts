@@ -14,6 +14,7 @@ import { readManagementDescription } from './description.ts'
 import { deleteGrant, listGrants } from './grants.ts'
 import { listReviews } from './reviews.ts'
 import { changeRole, createRole, deleteRole, listRoles, showRole } from './roles.ts'
+import { createScimUser, listScimUsers, patchScimUser, replaceScimUser, showScimUser } from './scim-users.ts'
 import { changeScope, createScope, listScopes } from './scopes.ts'
 import { changeUser, createUser, listUsers, showUser } from './users.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from './webhooks.ts'
@@ -48,6 +49,11 @@ export const describedManagement: readonly Endpoint[] = [
   deleteWebhook,
   listReviews,
   listAuditEvents,
+  listScimUsers,
+  createScimUser,
+  showScimUser,
+  replaceScimUser,
+  patchScimUser,
 ]
 
 export const manageEndpoints: readonly Endpoint[] = [

@@ -186,7 +186,7 @@ export const changeUser = accountEndpoint({
   },
 })
 
-/** In one transaction: a Refusal undoes all of it. */
+/** Shared with SCIM. In one transaction: a Refusal undoes all of it. */
 export async function applyUserChange(
   { context, by, request }: AskedOfAccount,
   profile: Parameters<typeof updateUser>[3],

@@ -100,6 +100,7 @@ const FORMATS = {
   plain: 'json',
   page: 'page',
   manage: 'manage',
+  scim: 'scim',
 } as const
 
 function inOrder(routes: readonly BaseRoute[]): Described[] {

@@ -33,6 +33,7 @@ export const managementTags = {
   Webhooks: 'Addresses to which the events of an application are sent.',
   Reviews: 'Applications under review. Operators decide about them in their console.',
   Audit: 'The audit log, in the order of its chain.',
+  SCIM: 'RFC 7644: users of one account, for identity providers. A key of one account is the token.',
 } as const
 
 export type ManagementTag = keyof typeof managementTags

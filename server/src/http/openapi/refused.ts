@@ -6,7 +6,7 @@ import type { Example, Header, Reference, ResponseObject } from './document-type
 import type { Operation } from './operation.ts'
 
 /** Format of a route's responses. `page`: HTML. */
-export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page' | 'manage'
+export type ResponseFormat = 'json' | 'xml' | 'standard' | 'page' | 'manage' | 'scim'
 
 export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
   json: 'application/json',
@@ -14,6 +14,7 @@ export const MEDIA_TYPES: Readonly<Record<ResponseFormat, string>> = {
   standard: 'application/json',
   page: 'text/html',
   manage: 'application/json',
+  scim: 'application/scim+json',
 }
 
 /** Refusals that do not depend on the operation; described once per format. */
@@ -32,6 +33,7 @@ const SUFFIXES: Readonly<Record<ResponseFormat, string>> = {
   standard: 'Standard',
   page: 'Page',
   manage: '',
+  scim: 'Scim',
 }
 
 /** Returned for unknown paths, so they belong to no operation. */
@@ -124,7 +126,7 @@ export const refusalBodies: readonly Body[] = [
   },
 ]
 
-/** Bodies of refusals of the management API. */
+/** Bodies of refusals of the management API and of SCIM. */
 export const managementRefusalBodies: readonly Body[] = [
   {
     name: 'Refusal',
@@ -139,6 +141,16 @@ export const managementRefusalBodies: readonly Body[] = [
       ),
     },
   },
+  {
+    name: 'ScimError',
+    description: 'Every refusal of SCIM (RFC 7644, section 3.12).',
+    properties: {
+      schemas: { type: 'array', items: { type: 'string' }, description: 'The type of this message.' },
+      status: text('The status, as text.'),
+      scimType: optional(text('The kind of the problem, if the RFC has a word for it.')),
+      detail: text('What is wrong, in a sentence, which may change.'),
+    },
+  },
 ]
 
 const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>>> = {
@@ -147,12 +159,13 @@ const SCHEMAS: Readonly<Record<ResponseFormat, Readonly<Record<string, unknown>>
   standard: { $ref: '#/components/schemas/StandardRefusal' },
   page: { type: 'string' },
   manage: { $ref: '#/components/schemas/Refusal' },
+  scim: { $ref: '#/components/schemas/ScimError' },
 }
 
 /** Adds the other dialect's code. Meaning and remedy are in the examples. */
 function describe(code: RefusalCode, format: ResponseFormat): string {
   const { standard } = refusals[code]
-  if (code === standard || format === 'manage') return `\`${code}\``
+  if (code === standard || format === 'manage' || format === 'scim') return `\`${code}\``
   return format === 'standard'
     ? `\`${standard}\` (in the native dialect \`${code}\`)`
     : `\`${code}\` (in the standard dialect \`${standard}\`)`
@@ -167,6 +180,11 @@ function exampleFor(code: RefusalCode, format: ResponseFormat): Example {
     // The line for developers, at the bottom of the page.
     page: `${code}: ${message}`,
     manage: { error: code, message, remedy },
+    scim: {
+      schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+      status: String(refusals[code].status),
+      detail: message,
+    },
   }[format]
   const status = NO_OPERATION.includes(code) ? `HTTP ${refusals[code].status}. ` : ''
   return { summary: status + message, description: remedy, value }

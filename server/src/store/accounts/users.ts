@@ -147,6 +147,23 @@ export async function findMember(db: Queryable, accountId: string, id: string): 
   return rows[0] ? memberFrom(rows[0]) : null
 }
 
+/** From the `offset`th on, oldest first, with the number of all: for SCIM, whose pages are numbers. */
+export async function listMembersFrom(
+  db: Queryable,
+  accountId: string,
+  offset: number,
+  lines: number,
+): Promise<{ readonly members: readonly Member[]; readonly total: number }> {
+  const { rows } = await db.query<MemberRow>(
+    `${MEMBER} where u.account_id = $1 order by u.created_at, u.id offset $2 limit $3`,
+    [accountId, offset, lines],
+  )
+  const counted = await db.query<{ total: number }>('select count(*) as total from users where account_id = $1', [
+    accountId,
+  ])
+  return { members: rows.map(memberFrom), total: counted.rows[0]?.total ?? 0 }
+}
+
 /** Users of the account with this e-mail address or external id: one, or with an external id one of each origin. */
 export async function findMembersBy(
   db: Queryable,
