@@ -112,6 +112,7 @@ const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, string>> = {
   accounts: 'has_operators',
   application_secrets: 'last_used_on',
   grants: 'last_used_on',
+  management_keys: 'last_used_at',
   reviews: 'judged_at',
   sessions: 'last_used_at',
 }

@@ -7,6 +7,7 @@ import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { type ManageClient, makeManagementKey, makerOf, manageClient } from '../../rig/manage.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+import { everyRow } from '../../rig/witness.ts'
 
 const HOUR_MS = 60 * 60 * 1000
 
@@ -38,24 +39,6 @@ function everyRequest(account: string, ids: Readonly<Record<string, string>>) {
     })
 }
 
-async function fingerprint(): Promise<string> {
-  const tables = [
-    'accounts',
-    'users',
-    'roles',
-    'user_roles',
-    'applications',
-    'application_secrets',
-    'management_requests',
-    'audit_events',
-    'mails',
-  ]
-  const { rows } = await service.context.db.query<{ all: string }>(
-    `select ${tables.map((table) => `(select coalesce(md5(string_agg(t::text, '' order by t::text)), '') from ${table} t)`).join(" || ' ' || ")} as all`,
-  )
-  return rows[0]?.all ?? ''
-}
-
 describe('the operators’ account', () => {
   it('FD-46: is not listed, shown or found by any request, by id or slug', async () => {
     expect(
@@ -82,13 +65,13 @@ describe('the operators’ account', () => {
       { name: 'Mine' },
       { name: 'mine', scopes: [] },
     ]
-    const before = await fingerprint()
+    const before = await everyRow(service)
     for (const account of [operators.id, operators.slug]) {
       for (const { method, path } of everyRequest(account, ids).filter(({ method }) => method !== 'GET')) {
         for (const body of bodies) expect([path, (await call(method, path, body)).status]).toEqual([path, 404])
       }
     }
-    expect(await fingerprint()).toBe(before)
+    expect(await everyRow(service)).toEqual(before)
   })
 
   it('FD-47: an id of its role or user in another account’s path is not found', async () => {
@@ -120,12 +103,12 @@ describe('reach and scopes', () => {
     const other = await makeAccount(service.context.db)
     const own = client((await makeManagementKey(service, { account: other.slug })).key)
     const ids = { user: service.user.id, application: service.application.id }
-    const before = await fingerprint()
+    const before = await everyRow(service)
     for (const { method, path } of everyRequest(service.account.id, ids)) {
       const body = method === 'GET' || method === 'DELETE' ? undefined : { name: 'Mine' }
       expect([method, path, (await own(method, path, body)).status]).toEqual([method, path, 404])
     }
-    expect(await fingerprint()).toBe(before)
+    expect(await everyRow(service)).toEqual(before)
     expect((await own('GET', '/accounts')).body.items.map((each: { id: string }) => each.id)).toEqual([other.id])
     expect((await own('GET', `/audit?account=${service.account.id}`)).status).toBe(404)
     const seen = (await own('GET', '/audit?limit=200')).body.items
@@ -225,7 +208,7 @@ it('FD-54: another key with the same Idempotency-Key makes a request of its own'
 
 it('FD-55: a dry run and a refused request leave nothing behind', async () => {
   const { id } = service.account
-  const before = await fingerprint()
+  const before = await everyRow(service)
   const headers = { 'idempotency-key': 'left-behind' }
   await call('POST', '/accounts?dry_run=true', { slug: 'ghost', name: 'Ghost' }, headers)
   await call(
@@ -235,5 +218,5 @@ it('FD-55: a dry run and a refused request leave nothing behind', async () => {
     headers,
   )
   await call('PATCH', `/accounts/${id}/users/${service.user.id}`, { name: 'Ghost', disabled: true })
-  expect(await fingerprint()).toBe(before)
+  expect(await everyRow(service)).toEqual(before)
 })
