@@ -15,6 +15,8 @@ const ARGUMENTS = [
   '--disable-background-networking',
   '--disable-component-update',
   '--disable-sync',
+  // A process fewer per browser: an eighth of its processor time.
+  '--in-process-gpu',
 ]
 
 /** Time limit for an element to appear, also on a busy machine. */
