@@ -141,7 +141,9 @@ function Client(props: WrongProps) {
   const { words } = frame
   return (
     <fieldset class="stack">
-      <legend>{words.t('provider.client')}</legend>
+      <legend>
+        <h2>{words.t('provider.client')}</h2>
+      </legend>
       <Field
         id="issuer"
         label={words.t('provider.issuer')}
@@ -215,7 +217,9 @@ function RoleValues(props: WrongProps) {
   const { words } = frame
   return (
     <fieldset class="stack">
-      <legend>{words.t('provider.roles')}</legend>
+      <legend>
+        <h2>{words.t('provider.roles')}</h2>
+      </legend>
       <Field
         id="role_claim"
         label={words.t('provider.role_claim')}
