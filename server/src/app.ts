@@ -13,7 +13,7 @@ import { createDecisionFeed } from './flows/device/decision-feed.ts'
 import { createHeldPolls } from './flows/device/held-polls.ts'
 import { createLiveCodes } from './flows/device/live-codes.ts'
 import { createGrantCache } from './flows/grants/cache.ts'
-import { createMetricsReader, type MetricsReader } from './flows/operator/metrics.ts'
+import { createMetricsReader, type MetricsReader, readInProcess } from './flows/operator/metrics.ts'
 import { dropRetiredKeys } from './flows/operator/retire-key.ts'
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
@@ -41,6 +41,7 @@ import { createOutbound } from './outbound.ts'
 import { readOverlays } from './pages/messages/read-overlays.ts'
 import { createLanguages } from './pages/ui/words.ts'
 import { openServiceLogo } from './pictures/service-logo.ts'
+import { isSupervised, obeySupervisor } from './processes/supervised.ts'
 import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
@@ -121,7 +122,9 @@ export type RunningService = {
   /** Null: the metrics server is off. */
   readonly metricsAddress: string | null
   readonly context: Context
-  stop(): Promise<void>
+  readonly readMetrics: MetricsReader
+  /** `replace`: another process already accepts connections from the same socket. */
+  stop(how?: 'stop' | 'replace'): Promise<void>
 }
 
 /** Fails if migrations are pending. When it returns, the service accepts requests. */
@@ -157,9 +160,10 @@ export async function startService(config: Config): Promise<RunningService> {
     address,
     metricsAddress: metrics?.address ?? null,
     context,
-    stop: async () => {
+    readMetrics,
+    stop: async (how = 'stop') => {
       context.events.draining(config.drainMs / 1000)
-      server.drain()
+      server.drain(how)
       context.heldPolls.stop()
       await new Promise((resolve) => setTimeout(resolve, config.drainMs))
       context.passwords.endLater()
@@ -206,10 +210,18 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
 
 /** Runs until SIGTERM or SIGINT, then stops gracefully. A second signal exits at once. */
 export async function serve(): Promise<void> {
-  const service = await startService(readConfig(everyOption))
+  const config = readConfig(everyOption)
+  if (isSupervised()) return serveSupervised(config)
+  const service = await startService(config)
   await new Promise<void>((resolve) => {
     for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
   })
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
   await service.stop()
+}
+
+/** One of several processes. The supervisor has the metrics port, and adds up the metrics of all. */
+async function serveSupervised(config: Config): Promise<void> {
+  const { address, readMetrics, stop, context } = await startService({ ...config, metricsPort: null })
+  await obeySupervisor({ address, readMetrics, stop, readCounters: () => readInProcess(context) })
 }

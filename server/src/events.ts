@@ -13,6 +13,17 @@ export type Events = {
   listening(address: string): void
   /** Address of the metrics server; the public port does not serve metrics. */
   metricsListening(address: string): void
+  /** All processes of `serve --processes` listen. */
+  supervising(processes: number, address: string): void
+  /** Several processes without Redis: each paces polls on its own. Logged once, at startup. */
+  gateNotShared(): void
+  /** A process ended without being told to, and is started again. */
+  processDied(processId: number, how: string): void
+  /** SIGHUP: the processes are replaced, one after the other. */
+  replacing(processes: number): void
+  replaced(): void
+  /** A successor did not start: the remaining processes keep running. */
+  replaceFailed(error: unknown): void
   draining(seconds: number): void
   stopped(): void
   /** PostgreSQL or Redis stopped or started answering. Logged once per change, not once per request. */
@@ -55,7 +66,7 @@ export type Events = {
 export function createEvents(level: string, about: () => About = () => ({})): Events {
   const log = pino({
     level,
-    base: null,
+    base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
     // The level as a word instead of pino's number.
     formatters: { level: (word) => ({ level: word }) },
@@ -65,6 +76,19 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
     listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),
     metricsListening: (address) =>
       log.info({ event: 'metrics_listening', address }, `serving metrics on ${address}/metrics`),
+    supervising: (processes, address) =>
+      log.info({ event: 'supervising', processes, address }, `${processes} processes are listening on ${address}`),
+    gateNotShared: () =>
+      log.warn({ event: 'gate_not_shared' }, 'REDIS_URL is not set: each process paces polls on its own'),
+    processDied: (processId, how) =>
+      log.error({ event: 'process_died', processId, how }, `process ${processId} died: ${how}; starting another`),
+    replacing: (processes) => log.info({ event: 'replacing', processes }, `replacing ${processes} processes`),
+    replaced: () => log.info({ event: 'replaced' }, 'all processes were replaced'),
+    replaceFailed: (error) =>
+      log.error(
+        { event: 'replace_failed', ...described(error) },
+        'a new process did not start: the remaining old processes keep running',
+      ),
     draining: (seconds) => log.info({ event: 'draining', seconds }, `draining for ${seconds} s, then stopping`),
     stopped: () => log.info({ event: 'stopped' }, 'stopped'),
     engine: (name, answers, reason) =>

@@ -5,9 +5,16 @@ import type { Wiring } from './cli/wiring.ts'
 
 const app = () => import('./app.ts')
 
+/** The processes of a supervisor run the same command. */
+async function serve(processes: number | null): Promise<void> {
+  const { isSupervised } = await import('./processes/supervised.ts')
+  if (processes === null || isSupervised()) return (await app()).serve()
+  return (await import('./processes/supervisor.ts')).supervise(processes)
+}
+
 try {
   const wiring: Wiring = {
-    serve: async () => (await app()).serve(),
+    serve,
     createContext: async (config) => (await app()).createContext(config),
     closeContext: async (context) => (await app()).closeContext(context),
   }

@@ -12,9 +12,7 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'serve',
     about: 'Run the server until SIGTERM.',
-    define: async (command) => {
-      command.action(() => wiring.serve())
-    },
+    define: async (command) => (await import('./serve.ts')).defineServe(command, wiring),
   },
   {
     name: 'migrate',

@@ -8,7 +8,8 @@ import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
  * here.
  */
 export type Wiring = {
-  serve(): Promise<void>
+  /** Null: this process serves requests itself. */
+  serve(processes: number | null): Promise<void>
   createContext(config: Config): Promise<Context>
   closeContext(context: Context): Promise<void>
 }

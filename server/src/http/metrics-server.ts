@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Context } from '../flows/context.ts'
+import type { Config } from '../config.ts'
+import type { Events } from '../events.ts'
 import type { MetricsReader } from '../flows/operator/metrics.ts'
 import { CONTENT_TYPE, writeExposition } from '../telemetry/exposition.ts'
 import { PLAIN_HEADERS } from './security-headers.ts'
@@ -10,8 +11,11 @@ import { PLAIN_HEADERS } from './security-headers.ts'
 export type MetricsServer = { readonly address: string; close(): Promise<void> }
 
 /** Null if no metrics port is configured. */
-export async function startMetricsServer(context: Context, read: MetricsReader): Promise<MetricsServer | null> {
-  const { metricsHost, metricsPort } = context.config
+export async function startMetricsServer(
+  { config, events }: { readonly config: Pick<Config, 'metricsHost' | 'metricsPort'>; readonly events: Events },
+  read: MetricsReader,
+): Promise<MetricsServer | null> {
+  const { metricsHost, metricsPort } = config
   if (metricsPort === null) return null
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?', 1)[0]
@@ -23,7 +27,7 @@ export async function startMetricsServer(context: Context, read: MetricsReader):
       const length = Buffer.byteLength(text)
       response.writeHead(200, { ...PLAIN_HEADERS, 'content-type': CONTENT_TYPE, 'content-length': length }).end(text)
     } catch (error) {
-      context.events.unexpected('metrics', error)
+      events.unexpected('metrics', error)
       response.writeHead(500, { ...PLAIN_HEADERS, 'content-length': 0 }).end()
     }
   })

@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
+import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
@@ -55,8 +55,11 @@ const LAST_REQUESTS_MS = 10_000
 
 export type HttpServer = {
   listen(host: string, port: number): Promise<string>
-  /** Fails /health/ready and closes the connection after every response, so that clients move elsewhere one by one. */
-  drain(): void
+  /**
+   * Closes the connection after every response, so that clients move elsewhere one by one. `stop`: fails /health/ready,
+   * so that load balancers notice. `replace`: accepts no more connections, because another process has the same socket.
+   */
+  drain(how: 'stop' | 'replace'): void
   /** Waits for running requests and for the work that follows their responses. */
   close(): Promise<void>
 }
@@ -80,6 +83,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const security = securityHeaders(context.config.publicUrl)
   const afterwards = new Set<Promise<void>>()
   let draining = false
+  /** Draining, and not ready for load balancers. */
+  let stopping = false
 
   /** Tracks work after a response. A rejection is logged: it must neither end the process nor keep it from closing. */
   const track = (work: Promise<void>) => {
@@ -113,7 +118,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const { found, segments } = endpoint
         scope.route = found.path
         format = formatOf(path)
-        return await serveEndpoint(request, found, segments, query, draining, (given) =>
+        return await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
       }
@@ -154,6 +159,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
 
   const settings = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS, requireHostHeader: false }
   const server = createServer(settings, receive)
+  const closed = new Promise((resolve) => server.once('close', resolve))
   server.setTimeout(SILENCE_MS)
   // Node would handle these two events with responses of its own. An unknown expectation may be ignored (RFC 9110,
   // section 10.1.1).
@@ -167,14 +173,16 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const bound = server.address() as AddressInfo
       return `http://${bound.family === 'IPv6' ? `[${bound.address}]` : bound.address}:${bound.port}`
     },
-    drain: () => {
+    drain: (how) => {
       draining = true
+      stopping = how === 'stop'
+      // Not http.Server's own: it would also close idle connections, on which a request may be on its way.
+      if (how === 'replace') NetServer.prototype.close.call(server)
     },
     close: async () => {
       // Node stops enforcing its own timeouts once it closes; a stalled client must not block shutdown for ever.
       const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
-      const closed = once(server, 'close')
-      await nobodyPolls(server)
+      if (server.listening) await nobodyPolls(server)
       server.close()
       await closed
       clearTimeout(timer)

@@ -23,9 +23,16 @@ type Described = { readonly name: string; readonly help: string }
 
 export type Family = Described &
   (
-    | { readonly type: 'counter' | 'gauge'; readonly samples: readonly Sample[] }
+    | { readonly type: 'counter'; readonly samples: readonly Sample[] }
+    | { readonly type: 'gauge'; readonly samples: readonly Sample[]; readonly across: Across }
     | { readonly type: 'histogram'; readonly bounds: readonly number[]; readonly samples: readonly Distribution[] }
   )
+
+/**
+ * The value of a gauge for several processes: the sum of what each has, or, of what all say about the same thing, the
+ * largest or the smallest value.
+ */
+type Across = 'sum' | 'max' | 'min'
 
 export type Counter<Value extends string> = {
   add(...values: readonly Value[]): void
@@ -59,8 +66,9 @@ export function createCounter<Value extends string>(
   }
 }
 
-export function gauge(name: string, help: string, value: number | readonly Sample[]): Family {
-  return { name, help, type: 'gauge', samples: typeof value === 'number' ? [{ labels: {}, value }] : value }
+export function gauge(name: string, help: string, value: number | readonly Sample[], across: Across = 'sum'): Family {
+  const samples = typeof value === 'number' ? [{ labels: {}, value }] : value
+  return { name, help, type: 'gauge', samples, across }
 }
 
 function labelled(names: readonly string[], values: readonly string[]): Labels {

@@ -20,12 +20,16 @@ export function readProcess(): readonly Family[] {
       'process_start_time_seconds',
       'Start time of the process in seconds since the Unix epoch.',
       performance.timeOrigin / 1000,
+      'min',
     ),
     gauge('nodejs_heap_size_total_bytes', 'Size of the V8 heap in bytes.', heapTotal),
     gauge('nodejs_heap_size_used_bytes', 'Used part of the V8 heap in bytes.', heapUsed),
     gauge('nodejs_external_memory_bytes', 'Memory of C++ objects bound to JavaScript objects in bytes.', external),
-    gauge('latchkey_build_info', 'Always 1; the labels hold the versions of Latchkey and Node.js.', [
-      { labels: { version: VERSION, node_version: process.version }, value: 1 },
-    ]),
+    gauge(
+      'latchkey_build_info',
+      'Always 1; the labels hold the versions of Latchkey and Node.js.',
+      [{ labels: { version: VERSION, node_version: process.version }, value: 1 }],
+      'max',
+    ),
   ]
 }

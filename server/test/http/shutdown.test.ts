@@ -39,7 +39,7 @@ it('answers connections in the accept backlog when it stops listening', async ()
   const sent = new Int32Array(new SharedArrayBuffer(4))
   const worker = new Worker(CLIENT_THREAD, { eval: true, workerData: { port, clients: CLIENTS, sent: sent.buffer } })
   const answers = new Promise((resolve, reject) => worker.once('message', resolve).once('error', reject))
-  server.drain()
+  server.drain('stop')
   // As in production: a timer ends draining, and closing starts in the same turn of the event loop.
   await sleep(1)
   worker.postMessage('connect')

@@ -24,12 +24,15 @@ export function createMetricsReader(context: Context): MetricsReader {
       readAt = performance.now()
       kept = readBacklogs(context)
     }
-    const backlogs = await kept
-    return [...context.counts.families(), ...readOwn(context), ...backlogs, ...readProcess()]
+    return [...readInProcess(context), ...(await kept)]
   }
 }
 
 /** Metrics known in process, without a query. */
+export function readInProcess(context: Context): readonly Family[] {
+  return [...context.counts.families(), ...readOwn(context), ...readProcess()]
+}
+
 function readOwn({ config, db, gate, heldPolls, load, liveCodes, tasks }: Context): readonly Family[] {
   const pools = db.pools()
   const { shed, delayMs } = load.figures()
@@ -46,16 +49,19 @@ function readOwn({ config, db, gate, heldPolls, load, liveCodes, tasks }: Contex
       'latchkey_event_loop_delay_seconds',
       'Mean event loop delay over the last seconds, in seconds.',
       delayMs / 1000,
+      'max',
     ),
     gauge(
       'latchkey_gate_shared',
       '1 if polls are paced in Redis for all processes, 0 if in this process only.',
       flag(config.redisUrl),
+      'max',
     ),
     gauge(
       'latchkey_gate_up',
       '1 if the gate is available, 0 if Redis is unreachable and this process paces polls on its own.',
       flag(gate.answers),
+      'min',
     ),
     {
       name: 'latchkey_gate_failures_total',
@@ -82,11 +88,17 @@ function readOwn({ config, db, gate, heldPolls, load, liveCodes, tasks }: Contex
       perPool(({ waiting }) => waiting),
     ),
     gauge('latchkey_held_polls', 'Number of polls that this process holds until the user decides.', heldPolls.count),
-    gauge('latchkey_waiting_devices', 'Number of pending device codes, counted every 30 seconds.', liveCodes.count()),
+    gauge(
+      'latchkey_waiting_devices',
+      'Number of pending device codes, counted every 30 seconds.',
+      liveCodes.count(),
+      'max',
+    ),
     gauge(
       'latchkey_task_overdue',
       '1 if a background task has not succeeded for three intervals plus 30 seconds, by task.',
       tasks.list().map(({ name: task, overdue }) => ({ labels: { task }, value: flag(overdue) })),
+      'max',
     ),
   ]
 }
@@ -101,35 +113,39 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
     const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest) / 1000)
     return [
       up(true),
-      gauge('latchkey_mails_waiting', 'Number of mails in the outbox.', mails.waiting),
-      gauge('latchkey_mails_oldest_age_seconds', 'Age of the oldest mail in the outbox in seconds.', age(mails.oldest)),
-      gauge('latchkey_webhooks_waiting', 'Number of webhook deliveries in the outbox.', webhooks.waiting),
-      gauge(
+      backlog('latchkey_mails_waiting', 'Number of mails in the outbox.', mails.waiting),
+      backlog(
+        'latchkey_mails_oldest_age_seconds',
+        'Age of the oldest mail in the outbox in seconds.',
+        age(mails.oldest),
+      ),
+      backlog('latchkey_webhooks_waiting', 'Number of webhook deliveries in the outbox.', webhooks.waiting),
+      backlog(
         'latchkey_webhooks_oldest_age_seconds',
         'Age of the oldest webhook delivery in the outbox in seconds.',
         age(webhooks.oldest),
       ),
-      gauge(
+      backlog(
         'latchkey_webhooks_overdue_seconds',
         'Time since the oldest unsent webhook delivery became due, in seconds.',
         webhooks.overdueMs / 1000,
       ),
-      gauge(
+      backlog(
         'latchkey_suspensions_waiting',
         'Number of suspended applications waiting for a review by an operator.',
         suspensions.length,
       ),
-      gauge(
+      backlog(
         'latchkey_suspension_wait_seconds',
         'Longest time a suspended application has been waiting for its review, in seconds.',
         age(suspensions[0]?.since ?? null),
       ),
-      gauge(
+      backlog(
         'latchkey_audit_seal_lag_seconds',
         'Age of the oldest audit event without a seal, in seconds.',
         (await readSealLagMs(db)) / 1000,
       ),
-      gauge(
+      backlog(
         'latchkey_partitions_ahead_seconds',
         'Time until device codes need a partition that does not exist yet, in seconds.',
         (await readAheadMs(db)) / 1000,
@@ -141,8 +157,13 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
   }
 }
 
+/** Read from PostgreSQL: the same for every process, except that one may have read it earlier. */
+function backlog(name: string, help: string, value: number): Family {
+  return gauge(name, help, value, 'max')
+}
+
 function up(answers: boolean): Family {
-  return gauge('latchkey_postgres_up', '1 if PostgreSQL is reachable, 0 if not.', flag(answers))
+  return gauge('latchkey_postgres_up', '1 if PostgreSQL is reachable, 0 if not.', flag(answers), 'min')
 }
 
 function flag(value: unknown): number {

@@ -20,16 +20,17 @@ export type ServerProcess = {
 
 export async function startServerProcess(
   environment: Record<string, string>,
-  options: { preload?: URL } = {},
+  options: { preload?: URL; processes?: number } = {},
 ): Promise<ServerProcess> {
-  const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve']
+  const several = options.processes === undefined ? [] : ['--processes', String(options.processes)]
+  const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve', ...several]
   const child = spawnTied('KILL', process.execPath, args, {
     env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit').then(() => {})
   const lines: string[] = []
-  const address = await listening(child, lines)
+  const address = await listening(child, lines, options.processes === undefined ? 'listening' : 'supervising')
   return {
     address,
     pid: child.pid ?? 0,
@@ -49,14 +50,14 @@ export function residentMb(pid: number): number {
 }
 
 /** Waits for the log line that names the address. */
-function listening(child: ChildProcess, lines: string[]): Promise<string> {
+function listening(child: ChildProcess, lines: string[], event: 'listening' | 'supervising'): Promise<string> {
   return new Promise((resolve, reject) => {
     for (const stream of [child.stdout, child.stderr]) {
       if (!stream) continue
       createInterface({ input: stream }).on('line', (line) => {
         lines.push(line)
-        const address = /"event":"listening","address":"([^"]+)"/.exec(line)?.[1]
-        if (address) resolve(address)
+        const address = /"address":"([^"]+)"/.exec(line)?.[1]
+        if (address && line.includes(`"event":"${event}"`)) resolve(address)
       })
     }
     child.once('exit', (code) => reject(new Error(`the server ended with ${code}:\n${lines.join('\n')}`)))

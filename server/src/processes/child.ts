@@ -1,0 +1,72 @@
+/** One process of the service, as its supervisor sees it. */
+import cluster from 'node:cluster'
+import { once } from 'node:events'
+import type { Family } from '../telemetry/family.ts'
+import { countedBy } from '../telemetry/merge.ts'
+import type { Order, Report } from './messages.ts'
+
+/** A process that is too busy to report within this time is counted with its last report. */
+const METRICS_MS = 2_000
+
+export type Child = {
+  readonly pid: number
+  readonly startedAt: number
+  /** Its address; rejects if the process ends before it listens. */
+  readonly listening: Promise<string>
+  /** How it ended, in words. */
+  readonly ended: Promise<string>
+  /** Resolves when the process has ended; it is killed if it needs longer than `withinMs`. */
+  end(how: 'stop' | 'replace', withinMs: number): Promise<void>
+  /** Asks for a new report. Never fails. */
+  refresh(): Promise<void>
+  /** The last report. */
+  metrics(): readonly Family[]
+}
+
+export function startChild(): Child {
+  const worker = cluster.fork()
+  let metrics: readonly Family[] = []
+  let asked = 0
+  let answered = (_id: number): void => {}
+  const send = (order: Order) => {
+    // The process may have ended a moment ago.
+    if (worker.isConnected()) worker.send(order, () => {})
+  }
+  const ended = once(worker, 'exit').then(([status, signal]) => (signal ? `ended by ${signal}` : `status ${status}`))
+  const listening = new Promise<string>((resolve, reject) => {
+    void ended.then((how) => reject(new Error(`the process ended before it listened: ${how}`)))
+    worker.on('message', (message: Report) => {
+      if (message.report === 'listening') return resolve(message.address)
+      metrics = message.report === 'last' ? countedBy(message.families) : message.families
+      if (message.report === 'metrics') answered(message.id)
+    })
+  })
+  // Nobody waits for it once it has listened.
+  listening.catch(() => {})
+  return {
+    pid: worker.process.pid ?? 0,
+    startedAt: performance.now(),
+    listening,
+    ended,
+    end: async (how, withinMs) => {
+      send({ order: how })
+      const timer = setTimeout(() => worker.process.kill('SIGKILL'), withinMs)
+      await ended
+      clearTimeout(timer)
+    },
+    refresh: () =>
+      new Promise((resolve) => {
+        asked += 1
+        const id = asked
+        const timer = setTimeout(resolve, METRICS_MS)
+        const settle = () => {
+          clearTimeout(timer)
+          resolve()
+        }
+        answered = (answeredId) => answeredId === id && settle()
+        void ended.then(settle)
+        send({ order: 'metrics', id })
+      }),
+    metrics: () => metrics,
+  }
+}

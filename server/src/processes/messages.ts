@@ -1,0 +1,14 @@
+/** Messages between the supervisor and its processes, over the IPC channel of node:cluster. */
+import type { Family } from '../telemetry/family.ts'
+
+/**
+ * `stop`: the whole service ends, and load balancers have to notice. `replace`: a successor listens already, so nobody
+ * has to notice.
+ */
+export type Order = { readonly order: 'stop' | 'replace' } | { readonly order: 'metrics'; readonly id: number }
+
+export type Report =
+  | { readonly report: 'listening'; readonly address: string }
+  | { readonly report: 'metrics'; readonly id: number; readonly families: readonly Family[] }
+  /** Counters and histograms at the end of the process, so that the sums over all processes never decrease. */
+  | { readonly report: 'last'; readonly families: readonly Family[] }

@@ -1,0 +1,165 @@
+/**
+ * `latchkey serve --processes N`: a supervisor that serves no requests itself, and N processes that accept connections
+ * from one listening socket. A process that dies is started again; SIGHUP replaces all, one after the other; SIGTERM
+ * drains all. docs/decisions/0053-several-processes-share-a-socket.md.
+ */
+import cluster from 'node:cluster'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { CommandRefused } from '../cli/client/output.ts'
+import { everyOption, readConfig } from '../config.ts'
+import { createEvents, type Events } from '../events.ts'
+import { startMetricsServer } from '../http/metrics-server.ts'
+import { createCounter, type Family, gauge } from '../telemetry/family.ts'
+import { countedBy, mergeFamilies } from '../telemetry/merge.ts'
+import { readProcess } from '../telemetry/process-figures.ts'
+import { type Child, startChild } from './child.ts'
+
+/** Wait before a process is started again: the first, doubled for each further death of a process younger than STEADY_MS. */
+const FIRST_WAIT_MS = 100
+const LONGEST_WAIT_MS = 10_000
+const STEADY_MS = 60_000
+
+/** Failed starts in a row after which the supervisor gives up, if no process is left: about a minute. */
+const MAX_FAILED_STARTS = 12
+
+/** Beyond DRAIN_SECONDS. docs/operations/upgrade.md, "Drain and rolling restart". */
+const AFTER_DRAIN_MS = 40_000
+
+/** Runs until SIGTERM or SIGINT, then drains all processes. A second signal exits at once. */
+export async function supervise(count: number): Promise<void> {
+  const config = readConfig(everyOption)
+  const events = createEvents(config.logLevel)
+  const processes = createProcesses(count, config.drainMs + AFTER_DRAIN_MS, events)
+  const metrics = await startMetricsServer({ config, events }, processes.readMetrics)
+  if (metrics) events.metricsListening(metrics.address)
+  const stopped = new Promise<void>((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve())
+  })
+  process.on('SIGHUP', processes.replaceAll)
+  const failed = processes.start().then(
+    (address) => {
+      events.supervising(count, address)
+      if (count > 1 && config.redisUrl === null) events.gateNotShared()
+      return processes.failed
+    },
+    (error: Error) => error,
+  )
+  const failure = await Promise.race([stopped, failed])
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => process.exit(1))
+  await processes.stop()
+  await metrics?.close()
+  if (failure) throw failure
+}
+
+type Processes = {
+  /** The address, when all processes listen. */
+  start(): Promise<string>
+  /** Resolves if no process is left and none can be started. */
+  readonly failed: Promise<Error>
+  replaceAll(): void
+  readMetrics(): Promise<readonly Family[]>
+  stop(): Promise<void>
+}
+
+function createProcesses(count: number, endMs: number, events: Events): Processes {
+  // Every process accepts from one socket, which also the supervisor keeps open: a connection that a process did not
+  // accept before it ended is accepted by another.
+  cluster.schedulingPolicy = cluster.SCHED_NONE
+  // JSON has no NaN and no infinities.
+  cluster.setupPrimary({ serialization: 'advanced' })
+  const children = new Set<Child>()
+  /** Told to end, or about to be: not started again. */
+  const leaving = new Set<Child>()
+  const deaths = createCounter<never>(
+    { name: 'latchkey_process_deaths_total', help: 'Number of processes that ended without being told to.' },
+    [],
+    [[]],
+  )
+  const failure = Promise.withResolvers<Error>()
+  const stopping = new AbortController()
+  let before: readonly Family[] = []
+  let replacing: Promise<void> | null = null
+  let again = false
+
+  /** Resolves when the process listens. */
+  const startOne = async (attempt = 0): Promise<string> => {
+    const child = startChild()
+    let hasListened = false
+    children.add(child)
+    void child.ended.then((how) => {
+      children.delete(child)
+      before = mergeFamilies([before, countedBy(child.metrics())])
+      if (leaving.delete(child) || stopping.signal.aborted) return
+      deaths.add()
+      events.processDied(child.pid, how)
+      if (hasListened) void startAgain(performance.now() - child.startedAt < STEADY_MS ? attempt + 1 : 0)
+    })
+    const address = await child.listening
+    hasListened = true
+    return address
+  }
+  const startAgain = async (attempt: number): Promise<void> => {
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS)
+    await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
+    if (stopping.signal.aborted) return
+    await startOne(attempt).catch((error: Error) => {
+      if (attempt >= MAX_FAILED_STARTS && children.size === 0) return failure.resolve(error)
+      return startAgain(attempt + 1)
+    })
+  }
+  /** The successor listens before its predecessor stops. */
+  const replaceOne = async (old: Child): Promise<void> => {
+    leaving.add(old)
+    try {
+      await startOne()
+    } catch (error) {
+      if (!leaving.delete(old)) void startAgain(0)
+      throw error
+    }
+    if (children.has(old)) await old.end('replace', endMs)
+  }
+  const replaceEach = async (): Promise<void> => {
+    do {
+      again = false
+      const all = [...children].filter((child) => !leaving.has(child))
+      events.replacing(all.length)
+      for (const old of all) if (children.has(old) && !stopping.signal.aborted) await replaceOne(old)
+    } while (again)
+    events.replaced()
+  }
+
+  return {
+    start: async () => {
+      // One first: if it cannot start, it has said why, and one reason is enough.
+      const address = await startOne().catch(() => {
+        throw new CommandRefused('The first process did not start.')
+      })
+      await Promise.all(Array.from({ length: count - 1 }, () => startOne()))
+      return address
+    },
+    failed: failure.promise,
+    replaceAll: () => {
+      again = replacing !== null
+      replacing ??= replaceEach()
+        .catch(events.replaceFailed)
+        .finally(() => {
+          replacing = null
+        })
+    },
+    readMetrics: async () => {
+      await Promise.all([...children].map((child) => child.refresh()))
+      const own = [
+        gauge('latchkey_processes', 'Number of processes.', children.size),
+        deaths.family(),
+        ...readProcess(),
+      ]
+      // A process that ended while the others reported is in `before`, and no longer in `children`.
+      return mergeFamilies([before, ...Array.from(children, (child) => child.metrics()), own])
+    },
+    stop: async () => {
+      stopping.abort()
+      await Promise.all(Array.from(children, (child) => child.end('stop', endMs)))
+      events.stopped()
+    },
+  }
+}
