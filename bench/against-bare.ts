@@ -39,7 +39,7 @@ export type Comparison = {
   readonly ours_requests: number
 }
 
-type Round = { readonly perSecond: number; readonly requests: number; readonly cpuSeconds: number }
+export type Round = { readonly perSecond: number; readonly requests: number; readonly cpuSeconds: number }
 
 export type Driven = {
   readonly address: string
@@ -101,7 +101,12 @@ export async function replyOf(address: string, path: string, sent: Parameters<ty
   return { status: answer.status, headers: headers as Reply['headers'], body: answer.text }
 }
 
-function drive({ address, pids }: Driven, { path, refused }: Load, script: string): Round {
+/** `script`: a file of Lua. */
+export function drive(
+  { address, pids }: Driven,
+  { path, refused }: Pick<Load, 'path' | 'refused'>,
+  script: string,
+): Round {
   const before = cpuSeconds(pids)
   const output = wrk(address + path, script, ROUND_SECONDS)
   const [perSecond, requests] = [figure(output, /Requests\/sec:\s+([\d.]+)/), figure(output, /(\d+) requests in/)]
@@ -144,3 +149,13 @@ function median(values: readonly number[]): number {
 }
 
 const rounded = (ratio: number) => Number(ratio.toFixed(3))
+
+/** Requests of wrk: each polls the next code. */
+export function pollingScript(forms: readonly string[]): string {
+  return `local forms = {${forms.map((form) => `'${form}'`).join(',')}}
+local at = 0
+wrk.method = 'POST'
+wrk.headers['content-type'] = 'application/x-www-form-urlencoded'
+function request() at = at % #forms + 1 return wrk.format(nil, nil, nil, forms[at]) end
+`
+}

@@ -10,7 +10,7 @@ import { engineUrl } from '../server/test/rig/engines/database.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { startTestService } from '../server/test/rig/service.ts'
 import { startEngines } from '../tools/engines.ts'
-import { alternate, CONNECTIONS, replyOf, startBareServer } from './against-bare.ts'
+import { alternate, CONNECTIONS, pollingScript, replyOf, startBareServer } from './against-bare.ts'
 import { judge, type Measured } from './judge.ts'
 import { redisPid } from './machine.ts'
 
@@ -39,7 +39,7 @@ async function measure(): Promise<Measured> {
     })
     const load = {
       path: PATH,
-      requests: scriptOf(forms),
+      requests: pollingScript(forms),
       expected: "status == 400 and (body:find('auth_pending') or body:find('slow_down'))",
       refused: 'all',
     } as const
@@ -62,14 +62,4 @@ async function requestCodes(address: string): Promise<string[]> {
     for (const { device_code } of codes) forms.push(`${new URLSearchParams({ ...device.credentials, device_code })}`)
   }
   return forms
-}
-
-/** Each request polls the next code. */
-function scriptOf(forms: readonly string[]): string {
-  return `local forms = {${forms.map((form) => `'${form}'`).join(',')}}
-local at = 0
-wrk.method = 'POST'
-wrk.headers['content-type'] = 'application/x-www-form-urlencoded'
-function request() at = at % #forms + 1 return wrk.format(nil, nil, nil, forms[at]) end
-`
 }

@@ -25,6 +25,7 @@ const LAYERS = [
   ],
   ['flows'],
   ['http', 'cli', 'jobs'],
+  ['processes'],
   ['app.ts'],
   ['latchkey.ts'],
 ]
@@ -56,7 +57,7 @@ describe('the layers', () => {
     expect(
       files.flatMap(importsOf).filter(({ target }) => !files.includes(target) && !target.endsWith('.json')),
     ).toEqual([])
-    expect(new Set(importsOf('app.ts').map(({ target }) => layerOf(target)))).toEqual(new Set([0, 1, 2, 3]))
+    expect(new Set(importsOf('app.ts').map(({ target }) => layerOf(target)))).toEqual(new Set([0, 1, 2, 3, 4]))
   })
 
   test('imports only run down, and modules of one layer do not import each other', () => {

@@ -210,14 +210,15 @@ describe('compose', () => {
   })
 })
 
-test('systemd starts what the container starts, with settings that the service knows, and lets it drain', () => {
+test('systemd starts what the container starts, on all processors, with settings that the service knows, and lets it drain', () => {
   const unit = read('deploy/systemd/latchkey.service')
   const lines = Array.from(unit.matchAll(/^(\w+)=(.*)$/gm), ([, name = '', value = '']) => ({ name, value }))
   const valuesOf = (wanted: string) => lines.filter(({ name }) => name === wanted).map(({ value }) => value)
   const last = readDockerfile(read('deploy/container/Dockerfile')).at(-1)
   if (!last) throw new Error('deploy/container/Dockerfile has no stage')
   const command = [...commandOf(last, 'ENTRYPOINT'), ...commandOf(last, 'CMD')].join(' ')
-  expect(valuesOf('ExecStart')).toEqual([`/usr/bin/${command}`])
+  expect(valuesOf('ExecStart')).toEqual([`/usr/bin/${command} --processes max`])
+  expect(valuesOf('ExecReload')).toEqual(['/bin/kill -HUP $MAINPID'])
   const names = valuesOf('Environment').flatMap((value) => value.split(' ').map((pair) => pair.split('=')[0] ?? ''))
   expect(names.filter((name) => name !== 'NODE_ENV' && !variables.includes(name))).toEqual([])
   const wait = Number(options.drainMs.fallback) + AFTER_DRAIN_SECONDS

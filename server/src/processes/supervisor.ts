@@ -16,7 +16,7 @@ import { type Child, startChild } from './child.ts'
 
 /** Wait before a process is started again: the first, doubled for each further death of a process younger than STEADY_MS. */
 const FIRST_WAIT_MS = 100
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 const STEADY_MS = 60_000
 
 /** Failed starts in a row after which the supervisor gives up, if no process is left: about a minute. */
@@ -99,7 +99,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
     return address
   }
   const startAgain = async (attempt: number): Promise<void> => {
-    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, LONGEST_WAIT_MS)
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
     await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
     if (stopping.signal.aborted) return
     await startOne(attempt).catch((error: Error) => {

@@ -51,7 +51,14 @@ export function startTelemetry(collector: Collector, read: () => Promise<readonl
 /** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the attributes set here. */
 function describeUs() {
   return defaultResource()
-    .merge(resourceFromAttributes({ 'service.name': 'latchkey', 'service.version': VERSION }))
+    .merge(
+      resourceFromAttributes({
+        'service.name': 'latchkey',
+        'service.version': VERSION,
+        // Counters of several processes are not one series.
+        'process.pid': process.pid,
+      }),
+    )
     .merge(detectResources({ detectors: [envDetector] }))
 }
 
