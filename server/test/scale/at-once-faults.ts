@@ -1,0 +1,64 @@
+/** Decisions while processes are killed every five seconds, Redis is killed and started, and PostgreSQL is restarted. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { AtOnceGround, Size } from './at-once-ground.ts'
+import { decideAtRate, untilHeld } from './at-once-latency.ts'
+import { startHeldDevices } from './held-devices.ts'
+
+const KILL_EVERY_MS = 5_000
+const AWAY_MS = 2_000
+
+/** A lease of a killed process (10 s), an interval, and the time in which a device notices a dead connection. */
+const ARRIVES_WITHIN_MS = 60_000
+
+export async function measureFaults(ground: AtOnceGround, size: Size) {
+  const codes = await ground.placeCodes(size.held)
+  const devices = startHeldDevices(
+    Number(new URL(ground.server.address).port),
+    codes.map(({ form }) => form),
+  )
+  let killed = 0
+  const killing = setInterval(() => {
+    const pids = ground.pids()
+    const victim = pids[killed % pids.length]
+    if (victim === undefined) return
+    process.kill(victim, 'SIGKILL')
+    killed += 1
+  }, KILL_EVERY_MS)
+  try {
+    await untilHeld(ground, size.held * 0.8)
+    const restarting = restartEngines(ground, size.seconds)
+    const committedAt = await decideAtRate(ground, codes, size)
+    await restarting
+    clearInterval(killing)
+    console.error("decided", committedAt.size, devices.arrivedAt.size)
+    const lost = () => [...committedAt.keys()].filter((device) => !devices.arrivedAt.has(device)).length
+    for (let waited = 0; lost() > 0 && waited < ARRIVES_WITHIN_MS; waited += 500) await sleep(500)
+    // Until a repeated outcome would be noticed.
+    await sleep(8_000)
+    const missed = [lost() > 0 ? 'lost' : '', devices.double.size > 0 ? 'double' : ''].filter(Boolean)
+    const decisions = committedAt.size
+    return {
+      verify: 'at-once-faults',
+      held: size.held,
+      decisions,
+      killed,
+      lost: lost(),
+      double: devices.double.size,
+      missed,
+    }
+  } finally {
+    clearInterval(killing)
+    devices.stop()
+  }
+}
+
+async function restartEngines({ postgres, redisEngine }: AtOnceGround, seconds: number): Promise<void> {
+  await sleep((seconds * 1000) / 3)
+  redisEngine.stop('SIGKILL')
+  await sleep(AWAY_MS)
+  redisEngine.start()
+  await sleep((seconds * 1000) / 3)
+  postgres.stop()
+  await sleep(AWAY_MS)
+  postgres.start()
+}

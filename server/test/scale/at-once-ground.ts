@@ -1,0 +1,141 @@
+/** Engines of their own, which may be killed; several processes on one port; applications, users and codes. */
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createRedis } from '../../../tools/engine-processes.ts'
+import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
+import { closeContext, createContext } from '../../src/app.ts'
+import type { Context } from '../../src/flows/context.ts'
+import { grantDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { Device } from '../rig/device.ts'
+import { type OwnPostgres, startOwnPostgres } from '../rig/engines/own-postgres.ts'
+import { type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+
+/** A process holds up to 20,000 polls, 10,000 of one application. */
+const PROCESSES = 4
+const APPLICATIONS = 3
+
+/** Grants of one user wait for each other. */
+const USERS = 32
+
+const CODES_AT_ONCE = 32
+
+export type Size = { readonly held: number; readonly rate: number; readonly seconds: number }
+
+export type PlacedCode = { readonly userCode: string; readonly form: string }
+
+export type AtOnceGround = {
+  readonly redis: boolean
+  readonly postgres: OwnPostgres
+  readonly redisEngine: ReturnType<typeof createRedis>
+  readonly context: Context
+  readonly server: ServerProcess
+  placeCodes(count: number): Promise<PlacedCode[]>
+  /** Enters the code and grants it; retries while PostgreSQL is away. Returns when the decision was announced. */
+  decide(code: PlacedCode, index: number): Promise<void>
+  /** Processes that run now. */
+  pids(): number[]
+  heldPolls(): Promise<number>
+}
+
+export async function openAtOnceGround<T>(redis: boolean, work: (ground: AtOnceGround) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'latchkey-at-once-'))
+  const postgres = await startOwnPostgres()
+  const redisEngine = createRedis(folder, await freePort())
+  redisEngine.start()
+  const environment = {
+    DATABASE_URL: postgres.url,
+    ...(redis ? { REDIS_URL: redisEngine.url } : {}),
+    DEVICE_CODE_LIFETIME: '3600',
+    METRICS_PORT: '0',
+    DRAIN_SECONDS: '0',
+  }
+  const config = makeConfig(environment)
+  const context = await createContext(config)
+  const account = await makeAccount(context.db)
+  const users: MadeUser[] = []
+  for (let index = 0; index < USERS; index += 1) users.push(await makeUser(context.db, account.slug))
+  const applications = await Promise.all(
+    Array.from({ length: APPLICATIONS }, () => makeApplication(context.db, config, account.slug)),
+  )
+  const server = await startServerProcess(environment, { processes: PROCESSES })
+  try {
+    return await work({
+      redis,
+      postgres,
+      redisEngine,
+      context,
+      server,
+      placeCodes: async (count) => {
+        const placed: PlacedCode[] = []
+        let next = 0
+        const place = async () => {
+          while (next < count) {
+            const application = applications[next % APPLICATIONS]
+            next += 1
+            if (!application) continue
+            const device = new Device(server.address, application)
+            const { device_code, user_code } = await device.code()
+            const form = `${new URLSearchParams({ ...device.credentials, device_code })}`
+            placed.push({ userCode: user_code, form })
+          }
+        }
+        await Promise.all(Array.from({ length: CODES_AT_ONCE }, place))
+        return placed
+      },
+      decide: (code, index) => decide(context, users[index % USERS]?.id ?? '', code.userCode),
+      pids: () => listeningPids(server).filter(isRunning),
+      heldPolls: () => readHeldPolls(server),
+    })
+  } finally {
+    await server.kill('SIGTERM')
+    await closeContext(context)
+    redisEngine.stop('SIGKILL')
+    postgres.remove()
+    removeFolder(folder)
+  }
+}
+
+const RETRY_MS = 200
+
+async function decide(context: Context, userId: string, userCode: string): Promise<void> {
+  for (let failed = false; ; ) {
+    try {
+      const entered = await enterUserCode(context, userId, userCode)
+      if (entered.outcome === 'claimed') {
+        const { outcome } = await grantDeviceCode(context, userId, entered.code)
+        if (outcome === 'granted' || failed) return
+        throw new Error(`the decision was ${outcome}`)
+      }
+      // The grant before the outage was committed, though nobody was told.
+      if (failed) return
+      throw new Error(`the code was ${entered.outcome}`)
+    } catch (error) {
+      if (error instanceof Error && /^the (decision|code) was/.test(error.message)) throw error
+      failed = true
+      await sleep(RETRY_MS)
+    }
+  }
+}
+
+function listeningPids(server: ServerProcess): number[] {
+  return Array.from(server.log().matchAll(/"pid":(\d+),"event":"listening"/g), ([, pid]) => Number(pid))
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
+  }
+}
+
+async function readHeldPolls(server: ServerProcess): Promise<number> {
+  const [, address = ''] = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log()) ?? []
+  const text = await (await fetch(`${address}/metrics`)).text()
+  return Number(/^latchkey_held_polls (\d+)$/m.exec(text)?.[1])
+}

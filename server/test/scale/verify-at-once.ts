@@ -1,0 +1,47 @@
+/**
+ * A decision reaches the device at once: tens of thousands of held polls over several processes, and users who decide at a
+ * steady rate. Prints one JSON line for each part, and fails if a goal is missed.
+ *
+ *   npm run verify:at-once                                            50,000 held polls, 200 decisions a second for 60 s, with Redis and without
+ *   npm run verify:at-once -- --held 300 --rate 20 --seconds 5        the short form
+ *   npm run verify:at-once -- --full                                  then 100,000 decisions while Redis, PostgreSQL and processes are killed
+ *   npm run verify:at-once -- --faults --held 2000 --rate 50 --seconds 30    only that, smaller
+ */
+import { parseArgs } from 'node:util'
+import { measureFaults } from './at-once-faults.ts'
+import { openAtOnceGround } from './at-once-ground.ts'
+import { measureLatency } from './at-once-latency.ts'
+
+/** With fewer, a p99 is random. */
+const LEAST_DECISIONS = 100
+
+/** Rounds of the full form with faults: each as large as one measurement, until there were so many decisions. */
+const FULL_DECISIONS = 100_000
+
+const { values } = parseArgs({
+  options: {
+    held: { type: 'string', default: '50000' },
+    rate: { type: 'string', default: '200' },
+    seconds: { type: 'string', default: '60' },
+    faults: { type: 'boolean', default: false },
+    full: { type: 'boolean', default: false },
+  },
+})
+const size = { held: Number(values.held), rate: Number(values.rate), seconds: Number(values.seconds) }
+const decisions = size.rate * size.seconds
+if (!(decisions >= LEAST_DECISIONS && decisions <= size.held))
+  throw new Error(`--rate times --seconds takes ${LEAST_DECISIONS} to --held`)
+
+const judge = (result: { readonly missed: readonly string[] }) => {
+  console.log(JSON.stringify(result))
+  if (result.missed.length > 0) process.exitCode = 1
+}
+
+if (!values.faults) {
+  for (const redis of [true, false]) judge(await openAtOnceGround(redis, (ground) => measureLatency(ground, size)))
+}
+if (values.faults || values.full) {
+  const rounds = values.full ? Math.ceil(FULL_DECISIONS / decisions) : 1
+  for (let round = 0; round < rounds; round += 1)
+    judge(await openAtOnceGround(true, (ground) => measureFaults(ground, size)))
+}
