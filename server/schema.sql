@@ -831,6 +831,7 @@ CREATE TABLE public.users (
     email text NOT NULL,
     name text,
     permissions text[] DEFAULT '{}'::text[] NOT NULL,
+    access_set_at timestamp with time zone,
     password_digest text,
     language text,
     language_chosen boolean DEFAULT false NOT NULL,

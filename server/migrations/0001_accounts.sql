@@ -78,6 +78,8 @@ create table users (
   name            text constraint users_name_check check (length(name) between 1 and 200),
   -- Scopes that the host service gives the user besides the roles.
   permissions     text[] not null default '{}',
+  -- When a management key last set roles or permissions. An older statement of the host service does not change them back.
+  access_set_at   timestamptz,
   password_digest text,
   -- Language of mails: chosen by the user, otherwise that of the last page they read.
   language        text constraint users_language_check check (language ~ '^[a-z]{2}$'),

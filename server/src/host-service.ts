@@ -25,6 +25,8 @@ export type Statement = {
   readonly account: string
   readonly accountName: string | null
   readonly challenge: string
+  /** Milliseconds, of the host service's clock. */
+  readonly issuedAt: number
   readonly externalId: string
   readonly email: string
   readonly name: string | null
@@ -115,6 +117,7 @@ function read(payload: JWTPayload): VerifiedStatement {
       account,
       accountName: text(account_name),
       challenge: nonce,
+      issuedAt: iat * 1000,
       externalId: sub,
       email,
       name: text(name),

@@ -202,6 +202,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'FD-18': 'Many requests at once use one statement.',
   'FD-19': 'An old sign-in at the host service passes for a recent one.',
   'FD-20': 'A user of the host service gets in by a password, a link or a passkey here.',
+  'FD-63': 'A statement is kept back until the host service has taken a permission away, and restores it.',
   // Users of an account's identity provider
   'FD-21': 'An answer of one provider is passed off as another’s (mix-up).',
   'FD-22': 'An ID token of another sign-in, or of another client, is handed in again.',

@@ -12,6 +12,7 @@ import {
   listMembers,
   type Member,
   type MemberColumn,
+  noteAccessSet,
   setDisabled,
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -126,8 +127,9 @@ export function setPersonRoles(
     const member = await lockMember(tx, account.id, userId)
     // The host service says which roles its users have: when they sign in, or by a management key.
     if (!member || (typeof by === 'string' && !appliesTo(member.origin, 'roles'))) return { outcome: 'not_found' }
-    const roles = await chooseRoles(tx, account.id, roleIds)
+    const roles = await rolesFor(tx, member, by, roleIds)
     if ('outcome' in roles) return roles
+    if (typeof by !== 'string') await noteAccessSet(tx, userId)
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
     if (roles.administrator && !member.administrator && isOperatorsAccount(context, account)) {
       const wish = { ...wishFor('promote', member, administrator.language), roleIds: roles.roleIds }
@@ -136,6 +138,12 @@ export function setPersonRoles(
     await giveRoles(tx, giverOf(administrator), member, roles)
     return { outcome: 'saved' }
   })
+}
+
+/** A management key may leave a user without a role, as the host service may. */
+function rolesFor(tx: Transaction, { accountId }: Member, by: By, roleIds: readonly string[]) {
+  if (typeof by !== 'string' && roleIds.length === 0) return { roleIds, administrator: false }
+  return chooseRoles(tx, accountId, roleIds)
 }
 
 async function isLastAdministrator(tx: Transaction, member: Member): Promise<boolean> {

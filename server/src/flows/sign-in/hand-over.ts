@@ -7,7 +7,13 @@ import { createId } from '../../secrets/random.ts'
 import { type Challenge, signBrowser, signChallenge, verifyBrowser, verifyChallenge } from '../../secrets/web-texts.ts'
 import { findAccount, lockAccount } from '../../store/accounts/accounts.ts'
 import { listRoles } from '../../store/accounts/roles.ts'
-import { findHostUser, insertUser, type Member, saveHostProfile } from '../../store/accounts/users.ts'
+import {
+  findHostUser,
+  insertUser,
+  type Member,
+  saveHostProfile,
+  wasAccessSetSince,
+} from '../../store/accounts/users.ts'
 import { unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -62,7 +68,10 @@ export function recentSeconds({ config }: Context): number {
 }
 
 export type HandOverProblem =
-  /** The challenge expired, was used before, or was issued for another browser or account. */
+  /**
+   * The challenge expired, was used before, or was issued for another browser or account; or a management key has changed the
+   * user since the statement was signed.
+   */
   | 'expired'
   /** The statement is not what it has to be; the log says why. */
   | 'invalid'
@@ -162,6 +171,9 @@ async function saveUser(context: Context, tx: Transaction, accountId: string, st
   if (known !== null) {
     const member = await lockMember(tx, accountId, known)
     if (!member || member.disabled) return refused('disabled')
+    // Otherwise a statement that was kept back would restore what the host service has taken away meanwhile.
+    const signedBy = statement.issuedAt - CLOCK_TOLERANCE_SECONDS * 1000
+    if (await wasAccessSetSince(tx, known, signedBy)) return refused('expired')
     if (!(await updateProfile(tx, member, profile))) return refused('conflict')
     await giveRoles(tx, { actor: byHostService, by: member, givers: [] }, member, roles)
     return { outcome: 'saved', id: known, accountId } as const

@@ -253,6 +253,20 @@ export async function saveHostProfile(tx: Transaction, id: string, profile: Host
   return rowCount === 1
 }
 
+/** A management key has set roles or permissions: statements that the host service signed before do not count any more. */
+export async function noteAccessSet(tx: Transaction, id: string): Promise<void> {
+  await tx.query('update users set access_set_at = now() where id = $1', [id])
+}
+
+/** Whether roles or permissions were set by a management key at this time or later. */
+export async function wasAccessSetSince(tx: Transaction, id: string, time: number): Promise<boolean> {
+  const { rows } = await tx.query<{ since: boolean | null }>(
+    'select access_set_at >= to_timestamp($2::float8 / 1000) as since from users where id = $1',
+    [id, time],
+  )
+  return rows[0]?.since === true
+}
+
 /** Administrators of the account who are not disabled. */
 export async function listAdministrators(
   db: Queryable,

@@ -1,4 +1,4 @@
-/** FD-01 … FD-20: what somebody may try with the statements by which the host service hands a sign-in over. */
+/** FD-01 … FD-20 and FD-63: what somebody may try with the statements by which the host service hands a sign-in over. */
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disablePerson } from '../../../src/flows/accounts/people.ts'
@@ -18,6 +18,7 @@ import {
   wayBack,
 } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
+import { makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { textOf, type Web } from '../../rig/web.ts'
 import { mailsOf } from '../../rig/witness.ts'
@@ -234,6 +235,24 @@ describe('which account, and which user', () => {
     expect((await web.send('GET', '/')).status).toBe(303)
     const page = await signInAtHost(service, host, service.web(), { claims })
     expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining('is disabled')])
+  })
+
+  it('FD-63: a statement that was kept back does not restore what a management key has taken away', async () => {
+    const claims = { sub: 'less-now', email: 'less@host.example', roles: [], permissions: ['orders:read'] }
+    await signInAtHost(service, host, service.web(), { claims })
+    const web = service.web()
+    const brought = await begin(web)
+    const kept = await signStatement(host.key, { ...(await claimsFor(service, brought)), ...claims })
+    const manage = manageClient(service.address, (await makeManagementKey(service)).key)
+    const users = `/accounts/${service.account.slug}/users`
+    const { body } = await manage('GET', `${users}?external_id=${claims.sub}`)
+    const user = `${users}/${body.items[0].id}`
+    expect((await manage('PATCH', user, { roles: [], permissions: [] })).status).toBe(200)
+    expect(await bring(web, wayBack(brought, kept))).toEqual(REFUSED)
+    expect((await manage('GET', user)).body.permissions).toEqual([])
+    await service.database.advance(6_000)
+    expect((await signInAtHost(service, host, service.web(), { claims })).status).toBe(303)
+    expect((await manage('GET', user)).body.permissions).toEqual(['orders:read'])
   })
 
   it('FD-14: an account that does not exist does not appear', async () => {
