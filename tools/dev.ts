@@ -6,6 +6,7 @@ import { spawn } from 'node:child_process'
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { BY_COMMAND_LINE } from '../server/src/core/audit/actor.ts'
 import {
   createAccount,
   createRole,
@@ -15,6 +16,7 @@ import {
 } from '../server/src/flows/accounts/register.ts'
 import { createSetupLink } from '../server/src/flows/accounts/set-up.ts'
 import { createApplication } from '../server/src/flows/applications/manage.ts'
+import { createKey as createManagementKey } from '../server/src/flows/manage/keys.ts'
 import { matchApplicationSecret } from '../server/src/secrets/application-secret.ts'
 import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
 import { findApplication } from '../server/src/store/applications/applications.ts'
@@ -85,6 +87,7 @@ writeFileSync(
     `LATCHKEY_PUBLIC_APP_ID=${demo.publicId}`,
     `LATCHKEY_RESOURCE_ID=${demo.resource.id}`,
     `LATCHKEY_RESOURCE_SECRET=${demo.resource.secret}`,
+    `LATCHKEY_MANAGEMENT_KEY=${await makeManagementKey()}`,
     '',
   ].join('\n'),
   { mode: 0o600 },
@@ -174,6 +177,20 @@ async function makeDemo(): Promise<Demo> {
     }
     writeFileSync(DEMO, JSON.stringify(made), { mode: 0o600 })
     return made
+  } finally {
+    await db.close()
+  }
+}
+
+/** For examples/own-users: manages the users of its account. A new one at each start, for as long as somebody tries it. */
+async function makeManagementKey(): Promise<string> {
+  const keyset = parseKeyset(keys)
+  if ('problem' in keyset) throw new Error(`LATCHKEY_KEYS is invalid: ${keyset.problem}`)
+  const db = openPostgres(databaseUrl, 2)
+  try {
+    const maker = { db, keys: keyset, operatorAccount: 'operators', actor: BY_COMMAND_LINE }
+    const wish = { account: 'acme', label: 'Own users', scopes: ['users:write'], lifetimeMs: 7 * 24 * 60 * 60 * 1000 }
+    return done(await createManagementKey(maker, wish)).key
   } finally {
     await db.close()
   }

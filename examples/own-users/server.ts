@@ -1,6 +1,7 @@
 /**
- * A service with users of its own: a table of users, sessions, a sign-in page, and an API. Users of Latchkey's pages sign in here;
- * what concerns Latchkey is in latchkey.ts and, for the API, the verifier.
+ * A service with users of its own: a table of users, sessions, a sign-in page, a page on which owners change what others may do,
+ * and an API. Users of Latchkey's pages sign in here; what concerns Latchkey is in latchkey.ts and tell-latchkey.ts and, for the
+ * API, the verifier.
  */
 import { randomBytes, scryptSync, timingSafeEqual } from 'node:crypto'
 import { DatabaseSync } from 'node:sqlite'
@@ -8,6 +9,7 @@ import { createVerifier } from '@latchkey/sdk'
 import { credentialOf, requireAuth } from '@latchkey/sdk/express'
 import express, { type Request } from 'express'
 import { latchkey, type SignedInUser } from './latchkey.ts'
+import { tellLatchkey } from './tell-latchkey.ts'
 
 const port = Number(process.env.PORT ?? 4003)
 const latchkeyUrl = process.env.LATCHKEY_BASE_URL ?? 'http://localhost:8080'
@@ -33,7 +35,10 @@ for (const [id, name, role] of [
 const AT_LATCHKEY = {
   owner: { roles: ['administrator'], permissions: [] },
   clerk: { roles: [], permissions: ['orders:read'] },
-}
+  guest: { roles: [], permissions: [] },
+} as const
+type Role = keyof typeof AT_LATCHKEY
+const isRole = (text: string): text is Role => Object.hasOwn(AT_LATCHKEY, text)
 
 function userOf(request: Request): SignedInUser | null {
   const [, session = ''] = /(?:^|; )own-session=([\w-]+)/.exec(request.headers.cookie ?? '') ?? []
@@ -42,8 +47,9 @@ function userOf(request: Request): SignedInUser | null {
     .get(session) as Record<string, string> | undefined
   if (!row) return null
   const { id = '', email = '', name = '', role } = row
-  const held = AT_LATCHKEY[role === 'owner' ? 'owner' : 'clerk']
-  return { id, account: row.account ?? '', email, name, signedInAt: Number(row.signed_in_at), ...held }
+  // Whoever was dismissed has no role, and is nobody.
+  if (role === undefined || !isRole(role)) return null
+  return { id, account: row.account ?? '', email, name, signedInAt: Number(row.signed_in_at), ...AT_LATCHKEY[role] }
 }
 
 const app = express()
@@ -58,7 +64,9 @@ const page = (content: string) =>
 
 app.get('/', (request, response) => {
   const user = userOf(request)
-  response.send(page(user ? `<p>Signed in as ${escaped(user.name)}.</p>` : '<p><a href="/sign-in">Sign in</a></p>'))
+  const team = user && isOwner(user) ? '<p><a href="/team">Team</a></p>' : ''
+  const who = user ? `<p>Signed in as ${escaped(user.name)}.</p>${team}` : '<p><a href="/sign-in">Sign in</a></p>'
+  response.send(page(who))
 })
 
 const signInForm = (next: string, problem = '') =>
@@ -84,7 +92,37 @@ app.post('/sign-in', (request, response) => {
   response.redirect(303, nextPath(next))
 })
 
+const isOwner = (user: SignedInUser) => user.roles.includes('administrator')
+const CHOICES = ['clerk', 'guest', 'dismissed']
+
+app.get('/team', (request, response) => {
+  const user = userOf(request)
+  if (!user || !isOwner(user)) return void response.status(403).send(page('<p>Only owners.</p>'))
+  const rows = database.prepare('select id, name, role from users where id <> ?').all(user.id)
+  const forms = rows.map(({ id, name, role }) => {
+    const buttons = CHOICES.map((each) => `<button name="role" value="${each}">${each}</button>`)
+    return `<form method="post" action="/team/${id}">${escaped(String(name))}: ${role} ${buttons.join(' ')}</form>`
+  })
+  response.send(page(`<h1>Team</h1>${forms.join('')}`))
+})
+
+const tell = tellLatchkey(latchkeyUrl, account, process.env.LATCHKEY_MANAGEMENT_KEY ?? '')
+
+app.post('/team/:id', async (request, response) => {
+  const user = userOf(request)
+  if (!user || !isOwner(user)) return void response.status(403).send(page('<p>Only owners.</p>'))
+  const role = String(request.body.role)
+  if (!CHOICES.includes(role)) return void response.status(400).send(page('<p>No such role.</p>'))
+  // First here, so that no later sign-in gives it back. If Latchkey does not answer, the owner sees that, and presses again.
+  database.prepare('update users set role = ? where id = ?').run(role, request.params.id)
+  const { permissions } = AT_LATCHKEY[isRole(role) ? role : 'guest']
+  await tell(request.params.id, { disabled: !isRole(role), roles: [], permissions })
+  response.redirect(303, '/team')
+})
+
+// A short memory: a process of Latchkey hears of a change within a second, and the API then asks again.
 const verifier = createVerifier({
+  cacheSeconds: 0.25,
   baseUrl: latchkeyUrl,
   resourceId: process.env.LATCHKEY_RESOURCE_ID ?? '',
   resourceSecret: process.env.LATCHKEY_RESOURCE_SECRET ?? '',

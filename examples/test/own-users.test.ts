@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { startChromium, watchViolations } from '../../server/test/rig/browser/chromium.ts'
 import { connect } from '../../server/test/rig/connect.ts'
 import { makeApplication } from '../../server/test/rig/make.ts'
+import { makeManagementKey } from '../../server/test/rig/manage.ts'
 import { startTestService, type TestService } from '../../server/test/rig/service.ts'
 import { formFields, type Web } from '../../server/test/rig/web.ts'
 import { freePort } from '../../tools/free-port.ts'
@@ -29,6 +30,7 @@ beforeAll(async () => {
     LATCHKEY_BASE_URL: config.publicUrl,
     LATCHKEY_RESOURCE_ID: resource.id,
     LATCHKEY_RESOURCE_SECRET: resource.secret,
+    LATCHKEY_MANAGEMENT_KEY: (await makeManagementKey(service, { account: account.slug, scopes: ['users:write'] })).key,
     ACCOUNT: account.slug,
     PORT: String(port),
   })
@@ -140,7 +142,30 @@ test('the API refuses a credential without the scope', async () => {
   expect(answer.status).toBe(403)
 })
 
-test('what a service adds for Latchkey has at most 60 lines', () => {
-  const text = readFileSync(join(import.meta.dirname, '..', 'own-users', 'latchkey.ts'), 'utf8')
+test('an owner takes a permission away at the service, and the API refuses what was granted with it', async () => {
+  const web = service.web()
+  const device = service.device()
+  const code = await device.code({ scope: 'orders:read' })
+  await signIn(web, browserAtOwn(), 'bob@own.example', '/sign-in?next=%2Fconnect%2Fcode')
+  await web.enterCode(code.user_code)
+  await web.submit('/connect/decision', { decision: 'allow' })
+  const { access_token: token } = (await device.poll(code.device_code)).body
+  const orders = async () => (await fetch(`${own}/orders`, { headers: { authorization: `Bearer ${token}` } })).status
+  expect(await orders()).toBe(200)
+
+  const [ada, bob] = [browserAtOwn(), browserAtOwn()]
+  await ada('/sign-in', { email: 'ada@own.example', password: PASSWORD, next: '/team' })
+  await bob('/sign-in', { email: 'bob@own.example', password: PASSWORD, next: '/team' })
+  expect((await bob('/team/18', { role: 'owner' })).status).toBe(403)
+  expect((await ada('/team/18', { role: 'guest' })).location).toBe('/team')
+  await expect.poll(orders, { timeout: 10_000 }).toBe(403)
+  expect((await ada('/team/18', { role: 'dismissed' })).location).toBe('/team')
+  await expect.poll(orders, { timeout: 10_000 }).toBe(401)
+  expect((await ada('/team/18', { role: 'clerk' })).location).toBe('/team')
+  await expect.poll(orders, { timeout: 10_000 }).toBe(200)
+})
+
+test.each(['latchkey.ts', 'tell-latchkey.ts'])('what a service adds for Latchkey has at most 60 lines: %s', (name) => {
+  const text = readFileSync(join(import.meta.dirname, '..', 'own-users', name), 'utf8')
   expect(text.trimEnd().split('\n').length).toBeLessThanOrEqual(60)
 })

@@ -5,7 +5,12 @@ import { wordsFor } from '../../src/pages/ui/words.ts'
 import { accessibilityProblems } from '../rig/browser/accessibility.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { decide, enterCode, press, signIn, submit } from '../rig/browser/clicks.ts'
-import { type CertifiedProvider, startCertifiedProvider } from '../rig/certified-provider.ts'
+import {
+  type CertifiedProvider,
+  keepFromInternet,
+  signInAtCertifiedProvider,
+  startCertifiedProvider,
+} from '../rig/certified-provider.ts'
 import { PROVIDER_ENVIRONMENT } from '../rig/identity-provider.ts'
 import { startNorthwind } from '../rig/scenes/northwind.ts'
 
@@ -16,7 +21,7 @@ let provider: CertifiedProvider
 
 const browsing = useBrowsing(async () => {
   const northwind = await startNorthwind(PROVIDER_ENVIRONMENT)
-  provider = await startCertifiedProvider(`${northwind.origin}/sign-in/provider/return`)
+  provider = await startCertifiedProvider(northwind.origin)
   const stop = async () => {
     await northwind.stop()
     await provider.stop()
@@ -29,22 +34,11 @@ const heading = (page: Page, text: string) => page.getByRole('heading', { level:
 /** A window in which the provider's own pages load nothing from the internet. */
 async function open(): Promise<Page> {
   const page = await browsing.openAlone()
-  const nothing = { contentType: 'text/css', body: '' }
-  await page.route(/^https:\/\//, (route) => route.fulfill(nothing))
+  await keepFromInternet(page)
   return page
 }
 
-async function signInThere(page: Page, login: string): Promise<void> {
-  await page.waitForURL(`${provider.issuer}/interaction/**`)
-  await page.fill('input[name=login]', login)
-  await page.fill('input[name=password]', 'any')
-  await page.click('button[type=submit]')
-  await page
-    .locator('form[action*="/confirm"], input[name=prompt][value=consent]')
-    .first()
-    .waitFor({ state: 'attached' })
-  await page.click('button[type=submit]')
-}
+const signInThere = (page: Page, login: string) => signInAtCertifiedProvider(page, provider, login)
 
 test('an administrator connects it, and is told what is wrong', async () => {
   const page = await browsing.open()

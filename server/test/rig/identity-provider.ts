@@ -178,8 +178,11 @@ export async function makeRole(db: Postgres, slug: string, scopes: readonly stri
   return { id: role?.id ?? '', name }
 }
 
+/** What is needed of a service: here, or in processes of its own. */
+type Connecting = Pick<TestService, 'context' | 'database' | 'account'>
+
 /** An own administrator who can sign in. */
-export async function makeOwnAdministrator(service: TestService, account = service.account) {
+export async function makeOwnAdministrator(service: Connecting, account = service.account) {
   const user = await makeUser(service.context.db, account.slug)
   await service.database.query("update users set password_digest = 'none' where id = $1", [user.id])
   return user
@@ -187,7 +190,7 @@ export async function makeOwnAdministrator(service: TestService, account = servi
 
 /** Connects the provider to the account, as one of its administrators does. */
 export async function connectProvider(
-  service: TestService,
+  service: Connecting,
   { issuer, clientId, clientSecret }: Pick<TestProvider, 'issuer' | 'clientId' | 'clientSecret'>,
   wanted: Partial<WantedProvider> = {},
   account = service.account,
