@@ -555,6 +555,7 @@ CREATE TABLE public.management_keys (
     previous_digest bytea,
     previous_until timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
+    created_by text NOT NULL,
     rotated_at timestamp with time zone,
     expires_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,

@@ -16,6 +16,8 @@ create table management_keys (
                   constraint management_keys_previous_digest_check check (length(previous_digest) = 32),
   previous_until  timestamptz,
   created_at      timestamptz not null,
+  -- Id of the user who created it in a console, or the name of another actor.
+  created_by      text not null,
   rotated_at      timestamptz,
   expires_at      timestamptz not null,
   -- To the minute.

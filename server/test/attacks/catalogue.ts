@@ -240,6 +240,8 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'FD-53': 'The account of a management key becomes the operators’ account.',
   'FD-54': 'The Idempotency-Key of somebody else gets their answer.',
   'FD-55': 'A dry run, or a request that was refused, leaves something behind.',
+  'FD-64': 'One operator makes, or takes over, a key that changes every account.',
+  'FD-65': 'An administrator reads, rotates or revokes a key of another account.',
   'FD-56': 'The key of an identity provider (SCIM) reaches users of another account, or operators.',
   // Secrets, engines and what we depend on
   'SC-01': 'Random values can be foreseen.',

@@ -14,13 +14,13 @@ export function makerOf({ context, config }: Pick<TestService, 'context' | 'conf
 /** `account`: the only account that it reaches. */
 export async function makeManagementKey(
   service: Pick<TestService, 'context' | 'config'>,
-  given: { account?: string; scopes?: readonly string[] } = {},
+  given: { account?: string; scopes?: readonly string[]; label?: string } = {},
 ): Promise<{ id: string; key: string }> {
-  const { account = null } = given
+  const { account = null, label = 'Test' } = given
   const every = managementScopes.filter(
     (scope) => account === null || !['scopes:write', 'reviews:read'].includes(scope),
   )
-  const wish = { account, label: 'Test', scopes: given.scopes ?? every, lifetimeMs: DAY_MS }
+  const wish = { account, label, scopes: given.scopes ?? every, lifetimeMs: DAY_MS }
   const result = await createKey(makerOf(service), wish)
   if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value

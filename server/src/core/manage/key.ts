@@ -2,6 +2,7 @@
  * Management keys: what automation of the operator, or of one account, may read and change
  * (docs/decisions/0049-management-keys.md).
  */
+import { isName } from '../applications/name.ts'
 
 export const managementScopes = [
   'accounts:read',
@@ -51,3 +52,15 @@ export const MAX_LIFETIME_MS = 366 * 24 * 60 * 60 * 1000
 export const DEFAULT_LIFETIME_MS = 90 * 24 * 60 * 60 * 1000
 
 export const MAX_LABEL_LENGTH = 60
+
+export function isKeyLabel(text: string): boolean {
+  return isName(text) && text.length <= MAX_LABEL_LENGTH
+}
+
+/**
+ * What one operator may give a key of the whole service in the console. A key that can change every account could end
+ * connections by the thousand, for which two operators are needed: such keys come from the command line.
+ */
+export function mayOperatorGive(scope: ManagementScope): boolean {
+  return scope.endsWith(':read')
+}

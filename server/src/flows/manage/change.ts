@@ -75,6 +75,6 @@ async function changeOnce<T>(
 }
 
 /** A context whose flows read and write within the transaction. */
-function joining(context: Context, tx: Transaction): Context {
+export function joining(context: Context, tx: Transaction): Context {
   return { ...context, db: { ...context.db, query: tx.query, transaction: (work) => work(tx) } }
 }

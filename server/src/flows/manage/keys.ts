@@ -1,7 +1,7 @@
 /** Management keys: created, listed, rotated and revoked. docs/decisions/0049-management-keys.md. */
-import { isName } from '../../core/applications/name.ts'
 import type { Actor } from '../../core/audit/actor.ts'
 import {
+  isKeyLabel,
   isManagementScope,
   isWithinReach,
   MAX_LABEL_LENGTH,
@@ -56,7 +56,15 @@ export function createKey(maker: KeyMaker, wish: KeyWish): Promise<Registered<Cr
     const scopes = managementScopes.filter((scope) => wish.scopes.includes(scope))
     const accountId = account?.id ?? null
     const digest = digestManagementKey(maker.keys, key)
-    await insertManagementKey(tx, { id, accountId, label: wish.label, scopes, ...digest, lifetimeMs: wish.lifetimeMs })
+    await insertManagementKey(tx, {
+      id,
+      accountId,
+      label: wish.label,
+      scopes,
+      ...digest,
+      lifetimeMs: wish.lifetimeMs,
+      createdBy: maker.actor.id,
+    })
     await record(tx, maker.actor, 'management_key.created', { id, accountId }, { scopes })
     return shown(tx, id, key)
   })
@@ -67,7 +75,7 @@ export function hasOperators({ operatorAccount }: Pick<KeyMaker, 'operatorAccoun
 }
 
 function problemOf({ account, label, scopes, lifetimeMs }: KeyWish): string | null {
-  if (!isName(label) || label.length > MAX_LABEL_LENGTH) return `A label has 1 to ${MAX_LABEL_LENGTH} characters.`
+  if (!isKeyLabel(label)) return `A label has 1 to ${MAX_LABEL_LENGTH} characters.`
   if (scopes.length === 0) return `A key needs a scope. There are: ${managementScopes.join(', ')}.`
   const unknown = scopes.filter((scope) => !isManagementScope(scope))
   if (unknown.length > 0)

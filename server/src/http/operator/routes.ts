@@ -3,6 +3,7 @@
  * require a fresh sign-in; viewing the review queue does not.
  */
 import { exportAudit, showAudit } from '../audit/handlers.ts'
+import { operatorKeyRoutes } from '../manage/key-routes.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
 import { saveRule, showRule } from '../reviews/rule.ts'
 import type { PageRoute } from '../route.ts'
@@ -155,4 +156,6 @@ export const operatorRoutes: readonly PageRoute[] = [
     from: '/operator/audit?account={account}&kind={kind}&person={person}&application={application}&request={request}&from={from}&until={until}&after={after}',
     fresh: true,
   },
+
+  ...operatorKeyRoutes,
 ]

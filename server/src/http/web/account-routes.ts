@@ -19,6 +19,7 @@ import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from '../device/code-handlers.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from '../dialog/account-handlers.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from '../grants/handlers.ts'
+import { accountKeyRoutes } from '../manage/key-routes.ts'
 import { operatorRoutes } from '../operator/routes.ts'
 import { changeProvider, showProvider, testConnection } from '../provider/settings-handlers.ts'
 import type { PageRoute } from '../route.ts'
@@ -223,6 +224,8 @@ export const pageRoutes: readonly PageRoute[] = [
     from: '/account/audit?kind={kind}&person={person}&application={application}&request={request}&from={from}&until={until}&after={after}',
     fresh: true,
   },
+
+  ...accountKeyRoutes,
 
   ...developerRoutes,
   ...operatorRoutes,

@@ -144,6 +144,8 @@ type AccountPlace = Place & { readonly about: MessageKey; readonly aboutAtHost?:
 
 const PROVIDER: AccountPlace = { href: '/account/provider', key: 'layout.provider', about: 'home.provider_text' }
 
+const KEYS: AccountPlace = { href: '/account/keys', key: 'layout.keys', about: 'home.keys_text' }
+
 const accountPages: readonly AccountPlace[] = [
   { href: '/account/applications', key: 'layout.account_applications', about: 'home.account_applications_text' },
   { href: '/account/policy', key: 'layout.policy', about: 'home.policy_text', aboutAtHost: 'home.policy_text_host' },
@@ -151,13 +153,18 @@ const accountPages: readonly AccountPlace[] = [
   { href: '/account/people', key: 'layout.people', about: 'home.people_text', aboutAtHost: 'home.people_text_host' },
   { href: '/account/roles', key: 'layout.roles', about: 'home.roles_text' },
   { href: '/account/branding', key: 'layout.branding', about: 'home.branding_text' },
+  KEYS,
   { href: '/account/audit', key: 'layout.audit', about: 'home.audit_text' },
   { href: '/developer', key: 'layout.developer', about: 'home.developer_text' },
 ]
 
-/** Administrators' pages, with a description of each. Neither the operators nor a host service have a provider. */
+/**
+ * Administrators' pages, with a description of each. Neither the operators nor a host service have a provider, and no
+ * management key reaches the operators' account.
+ */
 export function accountPlaces({ user, signInAt }: Frame): readonly AccountPlace[] {
-  return user?.operator || signInAt !== null ? accountPages.filter((each) => each !== PROVIDER) : accountPages
+  if (user?.operator) return accountPages.filter((each) => each !== PROVIDER && each !== KEYS)
+  return signInAt !== null ? accountPages.filter((each) => each !== PROVIDER) : accountPages
 }
 
 /** Operators' pages, with a description of each. */
@@ -171,6 +178,7 @@ export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[]
   { href: '/operator/operators', key: 'operator.nav_operators', about: 'operator.about_operators' },
   { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },
   { href: '/operator/scopes', key: 'operator.nav_scopes', about: 'operator.about_scopes' },
+  { href: '/operator/keys', key: 'operator.nav_keys', about: 'operator.about_keys' },
   { href: '/operator/audit', key: 'operator.nav_audit', about: 'operator.about_audit' },
 ]
 

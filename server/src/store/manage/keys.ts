@@ -11,6 +11,8 @@ export type ManagementKey = {
   readonly label: string
   readonly scopes: readonly string[]
   readonly createdAt: number
+  /** E-mail address of the user who created it in a console; null: created on the command line. */
+  readonly createdBy: string | null
   readonly rotatedAt: number | null
   /** Until when the replaced secret is accepted; null: it is not. */
   readonly previousUntil: number | null
@@ -20,19 +22,25 @@ export type ManagementKey = {
 }
 
 const KEY = `select k.id, k.account_id as "accountId", a.slug as account, k.label, k.scopes, k.created_at as "createdAt",
+    c.email as "createdBy",
     k.rotated_at as "rotatedAt", case when k.previous_until > now() then k.previous_until end as "previousUntil",
     k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
     case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'live' end as state
-  from management_keys k left join accounts a on a.id = k.account_id`
+  from management_keys k left join accounts a on a.id = k.account_id
+    left join users c on c.id = k.created_by`
 
 export type NewManagementKey = Pick<ManagementKey, 'id' | 'accountId' | 'label' | 'scopes'> &
-  ManagementKeyDigest & { readonly lifetimeMs: number }
+  ManagementKeyDigest & {
+    readonly lifetimeMs: number
+    /** Id of the actor. */
+    readonly createdBy: string
+  }
 
 export async function insertManagementKey(tx: Transaction, key: NewManagementKey): Promise<void> {
   await tx.query(
-    `insert into management_keys (id, account_id, label, scopes, key_id, digest, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 millisecond')`,
-    [key.id, key.accountId, key.label, key.scopes, key.keyId, key.digest, key.lifetimeMs],
+    `insert into management_keys (id, account_id, label, scopes, key_id, digest, created_by, created_at, expires_at)
+     values ($1, $2, $3, $4, $5, $6, $7, now(), now() + $8 * interval '1 millisecond')`,
+    [key.id, key.accountId, key.label, key.scopes, key.keyId, key.digest, key.createdBy, key.lifetimeMs],
   )
 }
 
@@ -43,6 +51,29 @@ export async function listManagementKeys(db: Queryable, accountId: string | null
     [accountId],
   )
   return rows
+}
+
+/** A page of a console: live keys first, then the newest. `accountId` null: only keys of the whole service. */
+export async function listKeysOf(
+  db: Queryable,
+  accountId: string | null,
+  limit: number,
+): Promise<readonly ManagementKey[]> {
+  const { rows } = await db.query<ManagementKey>(
+    `${KEY} where k.account_id is not distinct from $1
+     order by k.revoked_at is null and k.expires_at > now() desc, k.created_at desc, k.id limit $2`,
+    [accountId, limit],
+  )
+  return rows
+}
+
+/** Null also for a key of another reach. */
+export async function findKeyOf(db: Queryable, accountId: string | null, id: string): Promise<ManagementKey | null> {
+  const { rows } = await db.query<ManagementKey>(`${KEY} where k.account_id is not distinct from $1 and k.id = $2`, [
+    accountId,
+    id,
+  ])
+  return rows[0] ?? null
 }
 
 export type PresentedKey = ManagementKey & {

@@ -14,6 +14,7 @@ import type { LinkKind } from '../../../src/store/sign-in/links.ts'
 import { chooseLanguage, signIn } from '../browser/clicks.ts'
 import { makePkce } from '../dialog.ts'
 import type { MadeApplication, MadeUser } from '../make.ts'
+import { makeManagementKey } from '../manage.ts'
 import { type ApplicationName, HAMBURG, LISBON, type Northwind, PASSWORD, redirectOf } from '../scenes/northwind.ts'
 import { reviewed } from '../scenes/reviewed.ts'
 
@@ -87,6 +88,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
     'select id from grants where user_id = $1 and application_id = $2',
     [ann.id, applications.signage.id],
   )
+  const key = await makeManagementKey(service, { account: northwind.slug, label: 'Directory', scopes: ['users:write'] })
   return [
     ...pages('nobody', {
       logo: '/logo',
@@ -128,6 +130,8 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'role-new': '/account/role',
       branding: '/account/branding',
       provider: '/account/provider',
+      keys: '/account/keys',
+      key: `/account/keys/key?key=${key.id}`,
       audit: '/account/audit',
       'audit-found': '/account/audit?kind=people&from=2026-01-01',
     }),
@@ -179,6 +183,8 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     [own.shop.id],
   )
   const { fast, reported, settled } = await reviewed(northwind)
+  const reading = await makeManagementKey(service, { label: 'Reports', scopes: ['audit:read', 'reviews:read'] })
+  const writing = await makeManagementKey(service, { label: 'Billing', scopes: ['accounts:write', 'users:write'] })
   const of = ({ id }: MadeApplication) => `/operator/application?application=${id}`
   const paths = {
     operator: '/operator',
@@ -206,6 +212,9 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     'operator-operators': '/operator/operators',
     'operator-rule': '/operator/rule',
     'operator-scopes': '/operator/scopes',
+    'operator-keys': '/operator/keys',
+    'operator-key': `/operator/keys/key?key=${reading.id}`,
+    'operator-key-writes': `/operator/keys/key?key=${writing.id}`,
     'operator-audit': '/operator/audit',
   }
   const home = { name: 'home-operator', path: `${operators}/`, as: 'olga' } as const

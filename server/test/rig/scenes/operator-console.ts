@@ -7,6 +7,7 @@ import { readReviewedApplication } from '../../../src/flows/reviews/list.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { drawLogo } from '../corpora/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../make.ts'
+import { makeManagementKey } from '../manage.ts'
 import { startTestService, type TestService } from '../service.ts'
 import { signedFor, signInAs } from '../signed-in.ts'
 import type { Web } from '../web.ts'
@@ -27,6 +28,7 @@ type Parts = {
   readonly operator: MadeUser
   readonly application: MadeApplication
   readonly decisionId: string
+  readonly managementKeyId: string
 }
 
 export class OperatorConsole implements Parts {
@@ -35,6 +37,7 @@ export class OperatorConsole implements Parts {
   readonly operator: MadeUser
   readonly application: MadeApplication
   readonly decisionId: string
+  readonly managementKeyId: string
 
   private constructor(parts: Parts) {
     this.service = parts.service
@@ -42,6 +45,7 @@ export class OperatorConsole implements Parts {
     this.operator = parts.operator
     this.application = parts.application
     this.decisionId = parts.decisionId
+    this.managementKeyId = parts.managementKeyId
   }
 
   static async start(): Promise<OperatorConsole> {
@@ -57,7 +61,8 @@ export class OperatorConsole implements Parts {
     await proposeProfile(service, application)
     await requestReview(service, application)
     await (await Operators.of(service)).propose(await makeUser(db, 'operators'))
-    return new OperatorConsole({ service, operators, operator, application, decisionId })
+    const { id: managementKeyId } = await makeManagementKey(service, { scopes: ['audit:read'] })
+    return new OperatorConsole({ service, operators, operator, application, decisionId, managementKeyId })
   }
 
   /** A browser of the operator, or of another user of the operators' account, in one of the configured networks. */
@@ -68,14 +73,15 @@ export class OperatorConsole implements Parts {
   addressOf(route: OperatorPage): string {
     if (route.method !== 'GET') return route.path
     if (route.path === '/operator/search') return `${route.path}?q=${this.application.id}`
-    return `${route.path}?application=${this.application.id}&account=${this.service.account.slug}&version=1&user=${this.operator.id}`
+    return `${route.path}?application=${this.application.id}&account=${this.service.account.slug}&version=1&user=${this.operator.id}&key=${this.managementKeyId}`
   }
 
   /** A complete form, signed for this user's session, as if it had been shown. */
   async formFor(user: MadeUser, route: OperatorPage, decision = this.decisionId): Promise<Form | undefined> {
     if (route.method === 'GET') return undefined
     const { seen = '' } = (await readReviewedApplication(this.service.context, this.application.id)) ?? {}
-    const values: Form = { application: this.application.id, review: '', seen, decision, user: this.service.user.id }
+    const about = { application: this.application.id, user: this.service.user.id, key: this.managementKeyId }
+    const values: Form = { ...about, review: '', seen, decision }
     const bound = Object.fromEntries(
       (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
     )
@@ -84,6 +90,7 @@ export class OperatorConsole implements Parts {
     )
     const free = {
       ...{ reason: 'other', words: 'Taken over.', interval: '30', name: 'taken:over', title: 'Taken over' },
+      ...{ label: 'Taken over', 'scope.audit:read': 'on', days: '90', overlap: '0' },
       ...(route.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
       ...thresholds,
       share: '7',
