@@ -53,10 +53,10 @@ export function keysPage(frame: Frame, model: KeysModel): string {
         <h1>{words.t('keys.title')}</h1>
         <p class="soft">{words.t(`keys.text_${of}`, { name: frame.account?.name ?? '' })}</p>
       </header>
-      <section class="card stack" aria-label={words.t('keys.title')}>
+      <div class="card stack">
         {model.keys.length === 0 ? <p>{words.t('keys.none')}</p> : <List words={words} model={model} />}
         {model.more && <p class="hint">{words.t('keys.more')}</p>}
-      </section>
+      </div>
       <NewKey frame={frame} model={model} />
     </>,
     { wide: true, problem: problem !== null },
