@@ -32,6 +32,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/guides/existing-service.md',
     'docs/guides/your-own-users.md',
     'docs/guides/identity-provider.md',
+    'docs/guides/configuration-as-code.md',
   ],
   Reference: [
     'docs/interface.md',

@@ -231,7 +231,7 @@ describe('SC-05: packages that we depend on', () => {
         'pino',
         'preact',
       ],
-      ...['preact-render-to-string', 'rate-limiter-flexible', 'standardwebhooks', 'uqr'],
+      ...['preact-render-to-string', 'rate-limiter-flexible', 'standardwebhooks', 'uqr', 'yaml'],
     ])
     expect(Object.keys(JSON.parse(read('sdk/package.json')).dependencies ?? {})).toEqual([])
   })

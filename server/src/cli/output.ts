@@ -5,11 +5,14 @@ import { CommandRefused, STATUSES as OF_CLIENT, statusesInWords } from './client
 /** The audit log is not as it was sealed: retrying does not help. */
 export const TAMPERED = 3
 
+/** `apply --plan`: the service is not as the file says. */
+export const DIFFERENT = 2
+
 /** Printed by `--help`. */
 export const STATUSES = statusesInWords({
   ...OF_CLIENT,
   1: 'the command failed, see the message; doctor: warnings only',
-  2: 'invalid configuration; doctor: something is broken',
+  [DIFFERENT]: 'invalid configuration; doctor: something is broken; apply --plan: there are differences',
   [TAMPERED]: 'the audit log was changed',
 })
 

@@ -65,6 +65,16 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./manage-key.ts')).defineManageKey(command),
   },
   {
+    name: 'apply',
+    about: 'Make scopes, accounts, roles and applications as a file says, by the management API.',
+    define: async (command) => (await import('./manage/apply.ts')).defineApply(command),
+  },
+  {
+    name: 'export',
+    about: 'Print scopes, accounts, roles and applications as such a file.',
+    define: async (command) => (await import('./manage/export.ts')).defineExport(command),
+  },
+  {
     name: 'code',
     about: 'User codes of the device flow.',
     define: async (command) => (await import('./code.ts')).defineCode(command, wiring),

@@ -20,6 +20,10 @@ it.each([
   [['help'], ['commander']],
   [['status'], ['commander', '@latchkey/sdk']],
   [
+    ['apply', '/nonexistent.yaml'],
+    ['commander', 'yaml'],
+  ],
+  [
     ['switch', 'work'],
     ['commander', '@latchkey/sdk'],
   ],

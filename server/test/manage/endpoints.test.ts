@@ -178,6 +178,26 @@ describe('applications', () => {
     expect((await call('GET', applications)).body.items).toEqual([expect.objectContaining({ id: body.id })])
   })
 
+  it('are deleted with all that was granted to them, and their names are free again', async () => {
+    const applications = `/accounts/${service.account.id}/applications`
+    const wish = { name: fresh('Display'), allowed_scopes: ['orders:read'] }
+    const { id, secret } = (await call('POST', applications, wish)).body
+    await service.context.applications.refresh()
+    const { user_code } = await service.device('key', { ...service.application, id, secret }).code()
+    await service.grant(user_code)
+    const grants = `/accounts/${service.account.id}/grants?application=${id}`
+    expect((await call('GET', grants)).body.items).toHaveLength(1)
+    expect((await call('DELETE', `${applications}/${id}`, undefined, { 'if-match': '"old"' })).status).toBe(412)
+    expect((await call('DELETE', `${applications}/${id}`)).status).toBe(204)
+    await service.context.applications.refresh()
+    expect(service.context.applications.authenticate(id, secret)).toBeNull()
+    expect((await call('GET', grants)).body.items).toEqual([])
+    expect((await call('DELETE', `${applications}/${id}`)).status).toBe(404)
+    expect((await call('POST', applications, wish)).status).toBe(201)
+    const revoked = 'select revocation_reason as reason from grants where application_id = $1'
+    expect(await service.database.query(revoked, [id])).toEqual([{ reason: 'application_deleted' }])
+  })
+
   it('with a key of the account they wait for an operator’s approval', async () => {
     const { id, slug } = await makeManagedAccount(call)
     const own = manageClient(service.address, (await makeManagementKey(service, { account: slug })).key)

@@ -79,11 +79,16 @@ const APP_DATA = option({
 
 export function readLoginFolder(): string {
   const { platform } = process
-  return loginFolderOf({ platform, home: homedir(), configHome: read(CONFIG_HOME), appData: read(APP_DATA) })
+  return loginFolderOf({
+    platform,
+    home: homedir(),
+    configHome: readVariable(CONFIG_HOME),
+    appData: readVariable(APP_DATA),
+  })
 }
 
-export const readProfileSetting = () => read(PROFILE)
-export const readStoreSetting = () => read(STORE)
+export const readProfileSetting = () => readVariable(PROFILE)
+export const readStoreSetting = () => readVariable(STORE)
 
 export function addProfileOption(command: Command): Command {
   return command.option('--profile <name>', `${PROFILE.about} (or ${PROFILE.env})`)
@@ -99,10 +104,12 @@ export function addStoreOption(command: Command): Command {
 }
 
 export function addClientOptions(command: Command): Command {
-  command
-    .option('--server <address>', `${SERVER.about} (or ${SERVER.env}), for example ${SERVER.example}`)
-    .option('--app <id>', `${APPLICATION.about} (or ${APPLICATION.env})`)
+  addServerOption(command).option('--app <id>', `${APPLICATION.about} (or ${APPLICATION.env})`)
   return addSecretOption(command)
+}
+
+export function addServerOption(command: Command): Command {
+  return command.option('--server <address>', `${SERVER.about} (or ${SERVER.env}), for example ${SERVER.example}`)
 }
 
 /**
@@ -120,21 +127,26 @@ export async function readChosen(
   options: ClientOptions,
   known: Pick<ChosenApplication, 'server' | 'application'> | null,
 ): Promise<ChosenApplication> {
-  const server = options.server ?? (read(SERVER) || known?.server)
-  const application = options.app ?? (read(APPLICATION) || known?.application)
-  if (!server)
-    throw new CommandRefused(
-      `The URL of the service is missing. Set it with --server or ${SERVER.env}, for example ${SERVER.example}.`,
-    )
+  const server = chooseServer(options.server, known?.server)
+  const application = options.app ?? (readVariable(APPLICATION) || known?.application)
   if (!application)
     throw new CommandRefused(
       `The id of the application is missing. Set it with --app or ${APPLICATION.env}. The developer console or the operator of the service provides it.`,
     )
-  return { server: readServer(server), application, secret: await readSecret(options) }
+  return { server, application, secret: await readSecret(options) }
+}
+
+/** `known`: the default, if neither an option nor the environment says which service. */
+export function chooseServer(given: string | undefined, known?: string): string {
+  const server = given ?? (readVariable(SERVER) || known)
+  if (server) return readServer(server)
+  throw new CommandRefused(
+    `The URL of the service is missing. Set it with --server or ${SERVER.env}, for example ${SERVER.example}.`,
+  )
 }
 
 export async function readSecret({ secretStdin }: ClientOptions): Promise<string | undefined> {
-  const secret = secretStdin ? (await text(process.stdin)).trim() : read(SECRET)
+  const secret = secretStdin ? (await text(process.stdin)).trim() : readVariable(SECRET)
   if (secretStdin && secret === '') throw new CommandRefused('There is no secret on standard input.')
   return secret || undefined
 }
@@ -147,7 +159,8 @@ function readServer(given: string): string {
   return url.href.endsWith('/') ? url.href.slice(0, -1) : url.href
 }
 
-function read<T>(setting: Option<T>): T {
+/** Throws a ConfigurationError that names the variable. */
+export function readVariable<T>(setting: Option<T>): T {
   try {
     return readSetting(setting, process.env)
   } catch (error) {

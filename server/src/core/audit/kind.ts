@@ -76,6 +76,7 @@ export const auditKinds = {
   'application.publisher_set': 'own_applications',
   'application.suspended': 'own_applications',
   'application.restored': 'own_applications',
+  'application.deleted': 'own_applications',
   'application.secret_rotated': 'own_applications',
   'application.secret_revoked': 'own_applications',
   'application.redirects_set': 'own_applications',

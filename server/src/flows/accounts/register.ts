@@ -1,6 +1,7 @@
 /** Registration on the command line: accounts, roles, users, scopes. */
 
-import { isAccountName, isName } from '../../core/applications/name.ts'
+import { EXTERNAL_ID, isExternalId, NAME, problemOfAccount } from '../../core/accounts/account.ts'
+import { isName } from '../../core/applications/name.ts'
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { isScopeName } from '../../core/grants/scope.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
@@ -30,25 +31,10 @@ export const refused = (reason: string) => ({ outcome: 'refused', reason }) as c
 export const exists = (reason: string) => ({ outcome: 'refused', reason, exists: true }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
-const NAME =
-  'A name or title has 1 to 100 characters. Line breaks, and marks that turn writing around, are not among them.'
-
-const ADDRESS_IN_NAME =
-  'The name of an account contains no web address: no ":/", no "www.", and no dot directly before letters.'
-
-export const EXTERNAL_ID = 'An external id has 1 to 200 characters, none of them a control character.'
-
-export function isExternalId(text: string): boolean {
-  return text.length <= 200 && /^[^\p{Cc}\p{Cs}\p{Cn}]+$/u.test(text)
-}
-
 function alreadyThere({ slug, externalId = null }: NewAccount): string {
   const named = externalId === null ? `"${slug}"` : `"${slug}", or one with the external id ${externalId},`
   return `An account ${named} exists already.`
 }
-
-/** Slugs reserved for subdomains of the service itself. */
-const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
 export type NewAccount = { readonly slug: string; readonly name: string; readonly externalId?: string | null }
 
@@ -62,14 +48,10 @@ export async function addAccount(
   actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<{ id: string }>> {
   const { slug, name } = account
-  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
-    return refused(`The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`)
-  }
-  if (!isAccountName(name)) return refused(isName(name) ? ADDRESS_IN_NAME : NAME)
-  if (RESERVED_SLUGS.includes(slug)) return refused(`The slug "${slug}" is reserved for the service itself.`)
+  const problem = problemOfAccount({ externalId: null, ...account })
+  if (problem !== null) return refused(problem.message)
   const id = createId('acc')
   const { externalId = null } = account
-  if (externalId !== null && !isExternalId(externalId)) return refused(EXTERNAL_ID)
   if (!(await insertAccount(tx, { id, slug, name, externalId }))) return exists(alreadyThere(account))
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)

@@ -1,4 +1,5 @@
 /** Changes of who an account or a user is, by the management API: names, e-mail address, external id, permissions. */
+import { isExternalId } from '../../core/accounts/account.ts'
 import { isAccountName } from '../../core/applications/name.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { saveAccountNames } from '../../store/accounts/accounts.ts'
@@ -11,7 +12,6 @@ import { deleteSessions } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { asAdministratorOrKey, type By, type Forbidden } from './administrator.ts'
 import { lockMember, type NotFound } from './give-access.ts'
-import { isExternalId } from './register.ts'
 
 /** Absent: stays as it is. */
 export type AccountChange = { readonly name?: string | undefined; readonly externalId?: string | null | undefined }

@@ -3,14 +3,9 @@
  * suspend, restore.
  */
 import { isPublisherName, MAX_LIVE_SECRETS, type Publisher } from '../../core/applications/application.ts'
-import {
-  type ApplicationSettings,
-  type ScopeFacts,
-  type SettingsProblem,
-  settingsProblem,
-} from '../../core/applications/settings.ts'
+import { type ApplicationSettings, type ScopeFacts, settingsProblem } from '../../core/applications/settings.ts'
+import { explainSettings } from '../../core/applications/settings-in-words.ts'
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
-import { MAX_REDIRECTS, type RedirectProblem } from '../../core/dialog/redirect-uri.ts'
 import type { SuspensionReason } from '../../core/reviews/review.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../../secrets/application-secret.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
@@ -33,12 +28,6 @@ import { done, type Registered, refused } from '../accounts/register.ts'
 import { isNameTaken } from './reserved-names.ts'
 import { vouchFor } from './verify-publisher.ts'
 
-const APPLICATION_NAME =
-  'An application has a name of 1 to 100 characters: letters or digits among them, single spaces, nothing invisible, in Unicode NFC.'
-
-const NAME_TAKEN =
-  'An application of another account that somebody vouches for has this name, or one that looks the same. Choose another.'
-
 export type NewApplication = ApplicationSettings & {
   readonly account: string
   readonly public: boolean
@@ -59,9 +48,9 @@ export function createApplication(
     const account = await findAccount(tx, application.account)
     if (!account) return refused(`There is no account "${application.account}".`)
     const problem = settingsProblem(application, await readScopeFacts(tx, application.allowedScopes))
-    if (problem) return refused(inWords(problem))
+    if (problem) return refused(explainSettings(problem))
     if (await isNameTaken(tx, account.id, application.name)) {
-      return refused(inWords({ field: 'name', problem: 'taken' }))
+      return refused(explainSettings({ field: 'name', problem: 'taken' }))
     }
     if (application.public && application.resourceServer)
       return refused('A resource server proves itself with a secret, so it cannot be public.')
@@ -81,37 +70,6 @@ export function createApplication(
   })
 }
 
-const REDIRECT_PROBLEMS: Readonly<Record<RedirectProblem, string>> = {
-  too_long: 'it is too long.',
-  not_an_address: 'it is not a whole address, with its scheme and host.',
-  scheme: 'it has to start with https://, or with http:// on 127.0.0.1, [::1] or localhost.',
-  userinfo: 'there is a name or a password in front of its host.',
-  fragment: 'there must be no #.',
-  wildcard: 'there must be no *: addresses are compared character by character.',
-  host: 'its host is not one that DNS knows how to write.',
-  not_canonical: 'it can be written in another way; write it as a browser shows it, with its path (at least /).',
-  characters: 'there is something in its path or query that has to be percent-encoded.',
-  query: 'its query has a parameter that the answer will bring: code, state, iss or error.',
-}
-
-export function inWords(problem: SettingsProblem): string {
-  switch (problem.field) {
-    case 'name':
-      return problem.problem === 'taken' ? NAME_TAKEN : APPLICATION_NAME
-    case 'scopes': {
-      const names = problem.names.join(', ')
-      if (problem.problem === 'unknown') return `Not in the scope catalogue: ${names}.`
-      if (problem.problem === 'not_by_device') {
-        return `No typed code may lead to ${names}, so an application with the device flow cannot have it in its default scopes. Leave it out there; requests in the dialog can still name it.`
-      }
-      return `Default and required scopes must be allowed ones; ${names} is not.`
-    }
-    case 'redirects':
-      if (problem.problem === 'too_many') return `An application has at most ${MAX_REDIRECTS} redirect addresses.`
-      return `"${problem.uri}" cannot be a redirect address: ${REDIRECT_PROBLEMS[problem.problem]}`
-  }
-}
-
 /** Scopes do not change here, so there is nothing to validate. */
 const UNCHANGED_SCOPES: ScopeFacts = { unknown: [], notByDevice: [] }
 
@@ -124,7 +82,7 @@ export function setApplicationRedirects(
   return db.transaction(async (tx) => {
     const application = await findApplication(tx, id)
     const problem = application && settingsProblem({ ...application, redirectUris }, UNCHANGED_SCOPES)
-    if (problem) return refused(inWords(problem))
+    if (problem) return refused(explainSettings(problem))
     if (!(await markApplicationChanged(tx, id))) return refused(`There is no application "${id}".`)
     await setRedirects(tx, id, redirectUris)
     await recordEvent(tx, {

@@ -6,17 +6,19 @@ import { type ApplicationSettings, type SettingsProblem, settingsProblem } from 
 import { MAX_UNVETTED_APPLICATIONS } from '../../core/applications/vetting.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { createId } from '../../secrets/random.ts'
-import { insertApplication, markApplicationChanged } from '../../store/applications/applications.ts'
+import { insertApplication, markApplicationChanged, setDeleted } from '../../store/applications/applications.ts'
 import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
-import { readProposal } from '../../store/applications/proposals.ts'
+import { deleteProposal, readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
 import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './reserved-names.ts'
+import { endTestModeOf } from './test-mode.ts'
 
 export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
 
@@ -128,5 +130,22 @@ export function revokeOwnSecret(context: Context, by: By, id: string, secretId: 
     const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.secret_revoked', ...about, detail: { secret: secretId } })
     return { outcome: 'revoked' }
+  })
+}
+
+export type ApplicationRemoval = { readonly outcome: 'deleted' | 'not_found' } | Forbidden
+
+/** Ends every grant. The name can be used again; the id never is. */
+export function deleteOwnApplication(context: Pick<Context, 'db'>, by: By, id: string): Promise<ApplicationRemoval> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<ApplicationRemoval> => {
+    const actor = actorOf(by)
+    if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    await endTestModeOf(tx, actor, id)
+    if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
+    await revokeGrants(tx, actor, { applicationId: id }, 'application_deleted')
+    await deleteProposal(tx, id)
+    await setDeleted(tx, id)
+    await recordEvent(tx, { kind: 'application.deleted', actor, accountId: account.id, applicationId: id })
+    return { outcome: 'deleted' }
   })
 }

@@ -52,6 +52,11 @@ export function endTestMode(context: Context, by: string, id: string): Promise<T
   })
 }
 
+/** Before an application is deleted. */
+export async function endTestModeOf(tx: Transaction, actor: Actor, applicationId: string): Promise<void> {
+  if (await lockTestMode(tx, applicationId)) await end(tx, actor, applicationId)
+}
+
 /** When a user's credentials may have been stolen, or the user was disabled: what they switched on ends as well. */
 export async function endTestModesOf(tx: Transaction, actor: Actor, userId: string): Promise<void> {
   for (const id of await lockTestModesOf(tx, userId)) await end(tx, actor, id)

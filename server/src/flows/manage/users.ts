@@ -1,4 +1,5 @@
 /** Creating a user by the management API or SCIM: with or without an invitation, own or of the host service. */
+import { isExternalId } from '../../core/accounts/account.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { createId } from '../../secrets/random.ts'
@@ -9,7 +10,6 @@ import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { type Administrator, asAdministratorOrKey, type ByKey, type Forbidden } from '../accounts/administrator.ts'
 import { type ChosenRoles, chooseRoles, inviteUser, type NotFound, type TooMany } from '../accounts/give-access.ts'
-import { isExternalId } from '../accounts/register.ts'
 import type { Context } from '../context.ts'
 import { ruleOf } from '../sign-in/origin.ts'
 

@@ -1,10 +1,12 @@
 /** Applications of an account and their secrets in the management API. */
+import { explainSettings } from '../../core/applications/settings-in-words.ts'
 import { byManagementKey } from '../../core/audit/actor.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { createApplication as create, inWords } from '../../flows/applications/manage.ts'
+import { createApplication as create } from '../../flows/applications/manage.ts'
 import {
   addOwnSecret,
   changeSettings,
+  deleteOwnApplication,
   type NewOwnApplication,
   registerApplication,
   revokeOwnSecret,
@@ -197,7 +199,7 @@ async function register({ context, request, key, account, by }: AskedOfAccount) 
   }
   if (resourceServer) throw new Refusal('invalid_request', 'Only a key of the service registers resource servers.')
   const result = await registerApplication(context, by, wish)
-  if (result.outcome === 'unfit') throw new Refusal('invalid_request', inWords(result.problem))
+  if (result.outcome === 'unfit') throw new Refusal('invalid_request', explainSettings(result.problem))
   return result.outcome === 'registered' ? result : refuse(result)
 }
 
@@ -244,8 +246,28 @@ export const changeApplication = accountEndpoint({
       redirectUris: given.redirect_uris ?? known.redirectUris,
       pkceRequired: given.pkce_required ?? known.pkceRequired,
     })
-    if (result.outcome === 'unfit') throw new Refusal('invalid_request', inWords(result.problem))
+    if (result.outcome === 'unfit') throw new Refusal('invalid_request', explainSettings(result.problem))
     return result.outcome === 'saved' ? { status: 200, resource: await current(asked) } : refuse(result)
+  },
+})
+
+export const deleteApplication = accountEndpoint({
+  method: 'DELETE',
+  path: '/manage/1/accounts/{account}/applications/{application}',
+  scope: 'applications:write',
+  operation: {
+    id: 'deleteApplication',
+    tag: 'Applications',
+    summary: 'Delete an application',
+    description:
+      'Its secrets and all grants to it stop working within two seconds, everywhere. This cannot be undone; the audit log keeps its id.',
+    answers: { 204: { description: 'It is deleted.' } },
+    refusals: ['not_found', 'precondition_failed'],
+  },
+  current,
+  handle: async ({ context, request, by }) => {
+    const result = await deleteOwnApplication(context, by, request.segments.application ?? '')
+    return result.outcome === 'deleted' ? { status: 204 } : refuse(result)
   },
 })
 

@@ -205,6 +205,11 @@ export async function setSuspended(tx: Transaction, id: string, suspended: boole
   return rowCount === 1
 }
 
+/** It stays in the table, because grants and the audit log refer to it. Call after `markApplicationChanged`. */
+export async function setDeleted(tx: Transaction, id: string): Promise<void> {
+  await tx.query('update applications set deleted_at = now() where id = $1', [id])
+}
+
 /** Null: the configured default. */
 export async function setPollInterval(tx: Transaction, id: string, seconds: number | null): Promise<void> {
   await tx.query('update applications set poll_interval_seconds = $2 where id = $1', [id, seconds])
