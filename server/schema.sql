@@ -720,7 +720,7 @@ CREATE TABLE public.reviews (
     closed_at timestamp with time zone,
     version integer DEFAULT 1 NOT NULL,
     CONSTRAINT reviews_appeal_check CHECK (((length(appeal) >= 1) AND (length(appeal) <= 2000))),
-    CONSTRAINT reviews_appeal_complete CHECK ((((appealed_at IS NULL) = (appeal IS NULL)) AND ((appealed_at IS NULL) = (appealed_by IS NULL)))),
+    CONSTRAINT reviews_appeal_complete CHECK ((((appealed_at IS NULL) = (appeal IS NULL)) AND ((appealed_at IS NOT NULL) OR (appealed_by IS NULL)))),
     CONSTRAINT reviews_id_check CHECK ((id ~ '^rev_[0-9a-z]{12}$'::text)),
     CONSTRAINT reviews_reason_check CHECK ((reason = ANY (ARRAY['polling'::text, 'reports'::text, 'operator'::text]))),
     CONSTRAINT reviews_suspension_end_is_open CHECK (((suspension_ends_at IS NULL) OR ((suspended_at IS NOT NULL) AND (closed_at IS NULL)))),
@@ -1400,7 +1400,7 @@ ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_undone_by_fkey FOREIGN KEY (undone_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.reviews
-    ADD CONSTRAINT reviews_appealed_by_fkey FOREIGN KEY (appealed_by) REFERENCES public.users(id);
+    ADD CONSTRAINT reviews_appealed_by_fkey FOREIGN KEY (appealed_by) REFERENCES public.users(id) ON DELETE SET NULL;
 
 ALTER TABLE ONLY public.reviews
     ADD CONSTRAINT reviews_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

@@ -30,12 +30,13 @@ create table reviews (
   suspended_at       timestamptz,
   suspension_ends_at timestamptz,
   appealed_at        timestamptz,
-  appealed_by        text constraint reviews_appealed_by_fkey references users,
+  -- Null also after the user was erased.
+  appealed_by        text constraint reviews_appealed_by_fkey references users on delete set null,
   appeal             text constraint reviews_appeal_check check (length(appeal) between 1 and 2000),
   closed_at          timestamptz,
   -- Incremented by every change that an operator should see before deciding.
   version            integer not null default 1,
-  constraint reviews_appeal_complete check ((appealed_at is null) = (appeal is null) and (appealed_at is null) = (appealed_by is null)),
+  constraint reviews_appeal_complete check ((appealed_at is null) = (appeal is null) and (appealed_at is not null or appealed_by is null)),
   constraint reviews_suspension_end_is_open check (suspension_ends_at is null or (suspended_at is not null and closed_at is null))
 );
 

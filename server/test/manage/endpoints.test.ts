@@ -1,5 +1,6 @@
 /** docs/management.md: every endpoint of the management API. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { verifyAudit } from '../../src/flows/audit/verify.ts'
 import { makeScopes, makeUser } from '../rig/make.ts'
 import { type ManageClient, makeManagedAccount, makeManagementKey, manageClient } from '../rig/manage.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -149,6 +150,49 @@ describe('roles and scopes', () => {
     expect((await call('GET', '/scopes')).body.items).toContainEqual(
       expect.objectContaining({ name, title: 'See the stock' }),
     )
+  })
+})
+
+describe('erasing a user', () => {
+  it('removes every row that names them; their credentials end, and the audit log still verifies without a name', async () => {
+    const { id: account, slug } = await makeManagedAccount(call)
+    const users = `/accounts/${account}/users`
+    const email = `${fresh('gone')}@acme.example`
+    const user = await makeUser(service.context.db, slug, { email, holds: ['orders:read'] })
+    await call('PATCH', `${users}/${user.id}`, { name: 'Grace Gone', external_id: 'gone-17' })
+    const device = service.device('key')
+    const { user_code } = await device.code()
+    expect(await service.grant(user_code, user)).toBe('granted')
+    expect((await call('DELETE', `${users}/${user.id}?dry_run=true`)).status).toBe(204)
+    expect((await call('DELETE', `${users}/${user.id}`, undefined, { 'if-match': '"old"' })).status).toBe(412)
+    expect((await call('DELETE', `${users}/${user.id}`)).status).toBe(204)
+    expect((await call('DELETE', `${users}/${user.id}`)).status).toBe(404)
+    expect((await call('GET', `${users}?email=${email}`)).body.items).toEqual([])
+
+    const tables = await service.database.query<{ name: string }>(
+      "select tablename as name from pg_tables where schemaname = 'public'",
+    )
+    for (const { name } of tables) {
+      const naming = `select '${name}' as found from ${name} t where t::text ~ $1`
+      expect(await service.database.query(naming, [`${email}|Grace Gone|gone-17`])).toEqual([])
+    }
+    const kinds = await service.database.query<{ kind: string }>(
+      "select kind from audit_events where user_id = $1 and kind in ('user.updated', 'grant.revoked', 'user.erased') order by id",
+      [user.id],
+    )
+    expect(kinds.map(({ kind }) => kind)).toEqual(['user.updated', 'grant.revoked', 'user.erased'])
+    expect((await verifyAudit(service.context.db, service.config.keys, null)).problem).toBeNull()
+    expect((await call('POST', users, { email, external_id: 'gone-17' })).status).toBe(201)
+  })
+
+  it('the last administrator stays, and SCIM erases as well', async () => {
+    const { id, slug } = await makeManagedAccount(call)
+    const boss = await makeUser(service.context.db, slug)
+    expect((await call('DELETE', `/accounts/${id}/users/${boss.id}`)).body).toMatchObject({ error: 'conflict' })
+    const scim = manageClient(service.address, (await makeManagementKey(service, { account: slug })).key)
+    const made = (await scim('POST', '/scim/2/Users', { userName: `${fresh('ann')}@acme.example` })).body
+    expect((await scim('DELETE', `/scim/2/Users/${made.id}`)).status).toBe(204)
+    expect((await scim('GET', `/scim/2/Users/${made.id}`)).status).toBe(404)
   })
 })
 

@@ -32,6 +32,7 @@ export const auditKinds = {
   'user.disabled': 'people',
   'user.enabled': 'people',
   'user.reset': 'people',
+  'user.erased': 'people',
   'user.link_created': 'people',
   'operator.proposed': 'people',
   'operator.confirmed': 'people',

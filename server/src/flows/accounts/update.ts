@@ -1,5 +1,6 @@
 /** Changes of who an account or a user is, by the management API: names, e-mail address, external id, permissions. */
 import { isExternalId } from '../../core/accounts/account.ts'
+import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { isAccountName } from '../../core/applications/name.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { saveAccountNames } from '../../store/accounts/accounts.ts'
@@ -61,7 +62,7 @@ export function updateUser(
     const next = await profileOf(tx, member, change)
     if ('outcome' in next) return next
     if (change.permissions !== undefined) await noteAccessSet(tx, userId)
-    const changed = differences(member, next)
+    const changed = changedMembers<Profile>(member, next)
     if (Object.keys(changed).length === 0) return { outcome: 'saved' }
     if (!(await saveHostProfile(tx, userId, next))) return { outcome: 'exists' }
     if (!(await saveExternalId(tx, userId, next.externalId))) return { outcome: 'exists' }

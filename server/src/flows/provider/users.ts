@@ -1,4 +1,5 @@
 /** The user here of somebody who signed in at the identity provider: found, linked by an invitation, or created. */
+import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { byProvider } from '../../core/audit/actor.ts'
 import {
   domainProblem,
@@ -69,16 +70,15 @@ async function update(
 async function updateProfile(tx: Transaction, member: Member, claims: ProviderClaims): Promise<boolean> {
   const email = claims.emailVerified ? (claims.email ?? member.email) : member.email
   const profile = { email, name: claims.name ?? member.name, permissions: member.permissions }
-  const names = ['email', 'name'] as const
-  const changed = names.filter((each) => member[each] !== profile[each])
-  if (changed.length === 0) return true
+  const changed = changedMembers<typeof profile>(member, profile)
+  if (Object.keys(changed).length === 0) return true
   if (!(await saveHostProfile(tx, member.id, profile))) return false
   await recordEvent(tx, {
     kind: 'user.updated',
     actor: byProvider,
     accountId: member.accountId,
     userId: member.id,
-    detail: { changed: Object.fromEntries(changed.map((each) => [each, { from: member[each], to: profile[each] }])) },
+    detail: { changed },
   })
   return true
 }

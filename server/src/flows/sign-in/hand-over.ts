@@ -1,5 +1,7 @@
 /** Sign-in at the host service: the way there, and the way back with a signed statement about the user. */
+
 import { hash, randomUUID } from 'node:crypto'
+import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { byHostService } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { CLOCK_TOLERANCE_SECONDS, type HostService, type Statement } from '../../host-service.ts'
@@ -202,16 +204,15 @@ async function updateProfile(
   member: Member,
   profile: Parameters<typeof saveHostProfile>[2],
 ): Promise<boolean> {
-  const names = ['email', 'name', 'permissions'] as const
-  const changed = names.filter((each) => JSON.stringify(member[each]) !== JSON.stringify(profile[each]))
-  if (changed.length === 0) return true
+  const changed = changedMembers<typeof profile>(member, profile)
+  if (Object.keys(changed).length === 0) return true
   if (!(await saveHostProfile(tx, member.id, profile))) return false
   await recordEvent(tx, {
     kind: 'user.updated',
     actor: byHostService,
     accountId: member.accountId,
     userId: member.id,
-    detail: { changed: Object.fromEntries(changed.map((each) => [each, { from: member[each], to: profile[each] }])) },
+    detail: { changed },
   })
   return true
 }

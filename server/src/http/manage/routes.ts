@@ -15,9 +15,16 @@ import { readManagementDescription } from './description.ts'
 import { deleteGrant, listGrants } from './grants.ts'
 import { listReviews } from './reviews.ts'
 import { changeRole, createRole, deleteRole, listRoles, showRole } from './roles.ts'
-import { createScimUser, listScimUsers, patchScimUser, replaceScimUser, showScimUser } from './scim-users.ts'
+import {
+  createScimUser,
+  deleteScimUser,
+  listScimUsers,
+  patchScimUser,
+  replaceScimUser,
+  showScimUser,
+} from './scim-users.ts'
 import { changeScope, createScope, listScopes } from './scopes.ts'
-import { changeUser, createUser, listUsers, showUser } from './users.ts'
+import { changeUser, createUser, deleteUser, listUsers, showUser } from './users.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from './webhooks.ts'
 
 export const describedManagement: readonly Endpoint[] = [
@@ -29,6 +36,7 @@ export const describedManagement: readonly Endpoint[] = [
   createUser,
   showUser,
   changeUser,
+  deleteUser,
   listRoles,
   createRole,
   showRole,
@@ -56,6 +64,7 @@ export const describedManagement: readonly Endpoint[] = [
   showScimUser,
   replaceScimUser,
   patchScimUser,
+  deleteScimUser,
 ]
 
 export const manageEndpoints: readonly Endpoint[] = [

@@ -9,7 +9,7 @@ import { type Body, boolean, integer, optional, text, texts } from '../schema.ts
 import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource, type Style, versionOf } from './endpoint.ts'
 import { moment, readFilter } from './paging.ts'
 import { refuse } from './refused.ts'
-import { applyUserChange, readManagedUser } from './users.ts'
+import { applyUserChange, erase, readManagedUser } from './users.ts'
 
 const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
@@ -223,6 +223,25 @@ export const patchScimUser = accountEndpoint(
       if (!profile) throw new Refusal('invalid_request', 'The operations cannot be read.')
       return change(asked, profile)
     },
+  },
+  SCIM,
+)
+
+export const deleteScimUser = accountEndpoint(
+  {
+    method: 'DELETE',
+    path: '/scim/2/Users/{user}',
+    scope: 'users:write',
+    operation: {
+      id: 'deleteScimUser',
+      tag: 'SCIM',
+      summary: 'Erase a user',
+      description: 'As by the management API. Identity providers deactivate users first.',
+      answers: { 204: { description: 'The user is erased.' } },
+      refusals: ['not_found', 'conflict', 'precondition_failed'],
+    },
+    current,
+    handle: erase,
   },
   SCIM,
 )

@@ -1,5 +1,6 @@
 /** Users of an account in the management API. */
 import { Refusal } from '../../core/refusal.ts'
+import { erasePerson } from '../../flows/accounts/erase-user.ts'
 import {
   disablePerson,
   enablePerson,
@@ -13,7 +14,7 @@ import { createManagedUser } from '../../flows/manage/users.ts'
 import { findMembersBy } from '../../store/accounts/users.ts'
 import { type Body, boolean, nullable, oneOf, optional, text, texts } from '../schema.ts'
 import { parseBody } from './body.ts'
-import { type AskedOfAccount, accountEndpoint, type Resource } from './endpoint.ts'
+import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource } from './endpoint.ts'
 import { listBody, moment, momentField, pageOf, pageQuery, readFilter, readPage } from './paging.ts'
 import { notFound, refuse } from './refused.ts'
 
@@ -185,6 +186,29 @@ export const changeUser = accountEndpoint({
     return { status: 200, resource: await current(asked) }
   },
 })
+
+export const deleteUser = accountEndpoint({
+  method: 'DELETE',
+  path: '/manage/1/accounts/{account}/users/{user}',
+  scope: 'users:write',
+  operation: {
+    id: 'deleteUser',
+    tag: 'Users',
+    summary: 'Erase a user',
+    description:
+      'Deletes the user and everything that is stored about them; sessions end at once, credentials stop working within two seconds. The audit log keeps its events, with the id of the user and the networks and browsers of their sign-ins, but no name and no address. This cannot be undone.',
+    answers: { 204: { description: 'The user is erased.' } },
+    refusals: ['not_found', 'conflict', 'precondition_failed'],
+  },
+  current,
+  handle: erase,
+})
+
+/** Shared with SCIM. */
+export async function erase({ context, by, request }: AskedOfAccount): Promise<Outcome> {
+  const result = await erasePerson(context, by, request.segments.user ?? '')
+  return result.outcome === 'erased' ? { status: 204 } : refuse(result)
+}
 
 /** Shared with SCIM. In one transaction: a Refusal undoes all of it. */
 export async function applyUserChange(

@@ -1,0 +1,17 @@
+/** Removal of a user's rows. Only the audit log keeps what it recorded, under the user's id. docs/security/data.md. */
+import type { Transaction } from '../postgres/postgres.ts'
+
+/** Requires `lockMember`. */
+export async function deleteMailsAndLinks(tx: Transaction, userId: string): Promise<void> {
+  await tx.query('delete from mails where user_id = $1', [userId])
+  await tx.query('delete from links where user_id = $1', [userId])
+}
+
+/**
+ * Deletes the user and their grants; sessions, passkeys, decisions and the rest follow by themselves. Requires that the
+ * grants were revoked, so that every process knows.
+ */
+export async function deleteUser(tx: Transaction, id: string): Promise<void> {
+  // One statement, because the grants refer to the user.
+  await tx.query('with ended as (delete from grants where user_id = $1) delete from users where id = $1', [id])
+}
