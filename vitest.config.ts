@@ -12,6 +12,7 @@ const PURE = [
   'server/test/pages/**',
   'server/test/telemetry/**',
   'server/test/mutants/**',
+  'server/test/history/**',
   'server/test/*.test.ts',
   'sdk/test/pure/**',
   'bench/test/**',

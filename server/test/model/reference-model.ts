@@ -146,6 +146,14 @@ export class ReferenceCode {
     return 'claimed'
   }
 
+  /** "Not you?": as if the code had not been entered. */
+  unclaim(user: string): void {
+    if (!this.open || this.claimedBy !== user) return
+    this.claimedBy = null
+    this.account = null
+    this.shared = false
+  }
+
   grant(user: string): 'granted' | 'not_open' {
     if (!this.open || this.claimedBy !== user) return 'not_open'
     this.decision = 'accepted'
