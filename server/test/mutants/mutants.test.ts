@@ -6,6 +6,7 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
+import { providerMutants } from './provider-mutants.ts'
 import { signInMutants } from './sign-in-mutants.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
 import { vettingMutants } from './vetting-mutants.ts'
@@ -17,6 +18,7 @@ const all = [
   ...operatorMutants,
   ...vettingMutants,
   ...signInMutants,
+  ...providerMutants,
 ]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 

@@ -17,6 +17,7 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
+import { providerMutants } from './provider-mutants.ts'
 import { runTests } from './run-tests.ts'
 import { signInMutants } from './sign-in-mutants.ts'
 import { testModeMutants } from './test-mode-mutants.ts'
@@ -41,6 +42,7 @@ const chosen = choose([
   ...operatorMutants,
   ...vettingMutants,
   ...signInMutants,
+  ...providerMutants,
 ])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {

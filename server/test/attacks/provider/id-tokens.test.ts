@@ -1,44 +1,32 @@
 /** FD-21 … FD-34: what somebody may try with the answers of an account's identity provider. */
 import { base64url, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { PROVIDER, SESSION } from '../../../src/http/web/cookies.ts'
 import {
   ADA,
   asHost,
   type Claims,
-  connectProvider,
   makeProviderKey,
-  PROVIDER_ENVIRONMENT,
   signInAtProvider,
   signWith,
   startProvider,
-  type TestProvider,
 } from '../../rig/identity-provider.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
-import { startTestService, type TestService } from '../../rig/service.ts'
+import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import type { Web } from '../../rig/web.ts'
 
-let service: TestService
-let provider: TestProvider
-let account: { id: string; slug: string }
 /** How far PostgreSQL's clock was moved. */
 let ahead = 0
+const scene = useProviderScene({ OPERATOR_ACCOUNT: 'operators' })
 beforeAll(async () => {
-  const settings = { ...PROVIDER_ENVIRONMENT, OPERATOR_ACCOUNT: 'operators', LOG_LEVEL: 'silent' }
-  service = await startTestService(settings, { clock: true })
-  await makeAccount(service.context.db, { slug: 'operators' })
+  await makeAccount(scene.service.context.db, { slug: 'operators' })
 })
-beforeEach(async () => {
-  provider = await startProvider()
-  provider.ahead = ahead
-  account = await makeAccount(service.context.db)
-  return () => provider.stop()
+beforeEach(() => {
+  scene.provider.ahead = ahead
 })
-afterAll(() => service.stop())
 
-const connect = (wanted = {}, to = account, by = provider) => connectProvider(service, by, wanted, to)
-const browser = (at = account) => service.web({}, at.slug)
+const { connect, browser } = scene
 
 const REFUSED = [403, false]
 const SIGNED_IN = [303, true]
@@ -50,15 +38,15 @@ async function bring(web: Web, path: string): Promise<[number, boolean]> {
 
 /** Signs in with another ID token than the provider would have made. */
 async function tryToken(sign: (claims: Claims) => Promise<string>): Promise<[number, boolean]> {
-  provider.sign = sign
+  scene.provider.sign = sign
   const web = browser()
-  const { status } = await signInAtProvider(provider, web)
+  const { status } = await signInAtProvider(scene.provider, web)
   return [status, web.cookies.has(SESSION)]
 }
 
 /** Signs in with changed claims; `now` in seconds. */
 const tryWith = (change: (now: number) => Claims) =>
-  tryToken((claims) => signWith(provider.key, { ...claims, ...change(provider.now()) }))
+  tryToken((claims) => signWith(scene.provider.key, { ...claims, ...change(scene.provider.now()) }))
 
 it('a good answer signs in', async () => {
   await connect()
@@ -68,9 +56,9 @@ it('a good answer signs in', async () => {
 describe('an answer of another sign-in', () => {
   it('FD-21: the parameter iss names another provider, or is missing although promised', async () => {
     await connect()
-    for (const iss of ['https://other.example', `${provider.issuer}/`, '']) {
+    for (const iss of ['https://other.example', `${scene.provider.issuer}/`, '']) {
       const web = browser()
-      const back = provider.authorize((await web.send('GET', '/sign-in/provider')).location)
+      const back = scene.provider.authorize((await web.send('GET', '/sign-in/provider')).location)
       const path = back.replace(/([?&])iss=[^&]*/, iss === '' ? '$1x=' : `$1iss=${encodeURIComponent(iss)}`)
       expect(await bring(web, path)).toEqual(REFUSED)
     }
@@ -83,7 +71,7 @@ describe('an answer of another sign-in', () => {
     const { location } = await web.send('GET', '/sign-in/provider')
     const stolen = attacker
       .authorize(location)
-      .replace(encodeURIComponent(attacker.issuer), encodeURIComponent(provider.issuer))
+      .replace(encodeURIComponent(attacker.issuer), encodeURIComponent(scene.provider.issuer))
     expect(await bring(web, stolen)).toEqual(REFUSED)
     expect(attacker.asked).toEqual([])
     await attacker.stop()
@@ -94,7 +82,7 @@ describe('an answer of another sign-in', () => {
     let first = ''
     expect(
       await tryToken(async (claims) => {
-        first = await signWith(provider.key, claims)
+        first = await signWith(scene.provider.key, claims)
         return first
       }),
     ).toEqual(SIGNED_IN)
@@ -109,17 +97,22 @@ describe('an answer of another sign-in', () => {
   it('FD-23: the issuer or the client is changed while the user is away', async () => {
     const { given } = await connect()
     const other = await startProvider()
+    // A provider that does not say who answers: nothing else tells the two apart.
+    other.document = { authorization_response_iss_parameter_supported: false }
     const web = browser()
-    const path = provider.authorize((await web.send('GET', '/sign-in/provider')).location)
+    const path = scene.provider.authorize((await web.send('GET', '/sign-in/provider')).location)
     await connect({ ...given, issuer: other.issuer, breakGlass: [] })
-    expect(await bring(web, path)).toEqual(REFUSED)
+    const before = [...other.asked]
+    expect(await bring(web, path.replace(/&iss=[^&]*/, ''))).toEqual(REFUSED)
+    // The new provider does not learn the code of the old one.
+    expect(other.asked).toEqual(before)
     await other.stop()
   })
 
   it('FD-23: an ID token names another issuer than the provider’s', async () => {
     await connect()
     expect(await tryWith(() => ({ iss: 'https://other.example' }))).toEqual(REFUSED)
-    expect(await tryWith(() => ({ iss: `${provider.issuer}/` }))).toEqual(REFUSED)
+    expect(await tryWith(() => ({ iss: `${scene.provider.issuer}/` }))).toEqual(REFUSED)
     expect(await tryWith(() => ({ iss: undefined }))).toEqual(REFUSED)
   })
 })
@@ -130,11 +123,11 @@ describe('a state', () => {
     const web = browser()
     const { location } = await web.send('GET', '/sign-in/provider')
     const cookie = web.cookies.get(PROVIDER) ?? ''
-    expect(await bring(web, provider.authorize(location))).toEqual(SIGNED_IN)
+    expect(await bring(web, scene.provider.authorize(location))).toEqual(SIGNED_IN)
     expect(web.cookies.has(PROVIDER)).toBe(false)
     web.cookies.delete(SESSION)
     web.cookies.set(PROVIDER, cookie)
-    expect(await bring(web, provider.authorize(location))).toEqual(REFUSED)
+    expect(await bring(web, scene.provider.authorize(location))).toEqual(REFUSED)
   })
 
   it('FD-28: is used by many requests at once, and one session starts', async () => {
@@ -145,7 +138,7 @@ describe('a state', () => {
       Array.from({ length: 10 }, () => {
         const twin = browser()
         for (const [name, value] of web.cookies) twin.cookies.set(name, value)
-        return bring(twin, provider.authorize(location))
+        return bring(twin, scene.provider.authorize(location))
       }),
     )
     expect(answers.filter(([, session]) => session)).toHaveLength(1)
@@ -156,16 +149,16 @@ describe('a state', () => {
     const web = browser()
     const { location } = await web.send('GET', '/sign-in/provider')
     ahead += 10 * 60_000 + 1_000
-    await service.database.advance(10 * 60_000 + 1_000)
-    provider.ahead = ahead
-    expect(await bring(web, provider.authorize(location))).toEqual(REFUSED)
+    await scene.service.database.advance(10 * 60_000 + 1_000)
+    scene.provider.ahead = ahead
+    expect(await bring(web, scene.provider.authorize(location))).toEqual(REFUSED)
   })
 
   it('FD-29: is put into another browser, whether or not it began a sign-in of its own', async () => {
     await connect()
     const [attacker, victim, idle] = [browser(), browser(), browser()]
     await victim.send('GET', '/sign-in/provider')
-    const path = provider.authorize((await attacker.send('GET', '/sign-in/provider')).location)
+    const path = scene.provider.authorize((await attacker.send('GET', '/sign-in/provider')).location)
     expect(await bring(victim, path)).toEqual(REFUSED)
     expect(await bring(idle, path)).toEqual(REFUSED)
     // The cookie alone, without the mark of the browser it was made for.
@@ -175,11 +168,11 @@ describe('a state', () => {
   })
 
   it('FD-29: is used at another account with the same provider', async () => {
-    const other = await makeAccount(service.context.db)
+    const other = await makeAccount(scene.service.context.db)
     await connect()
     await connect({}, other)
     const [here, there] = [browser(), browser(other)]
-    const path = provider.authorize((await here.send('GET', '/sign-in/provider')).location)
+    const path = scene.provider.authorize((await here.send('GET', '/sign-in/provider')).location)
     for (const [name, value] of here.cookies) there.cookies.set(name, value)
     expect(await bring(there, path)).toEqual(REFUSED)
   })
@@ -193,8 +186,8 @@ describe('an ID token', () => {
 
   it('FD-30: is signed with HS256: the public key, the key set or the client secret as a shared secret', async () => {
     await connect()
-    const { publicKey, jwk, kid } = provider.key
-    const secrets = [await exportSPKI(publicKey), JSON.stringify(jwk), provider.clientSecret]
+    const { publicKey, jwk, kid } = scene.provider.key
+    const secrets = [await exportSPKI(publicKey), JSON.stringify(jwk), scene.provider.clientSecret]
     for (const secret of secrets) {
       const sign = (claims: Claims) =>
         new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid }).sign(new TextEncoder().encode(secret))
@@ -204,11 +197,11 @@ describe('an ID token', () => {
 
   it('FD-31: is for several audiences without naming us as authorized party, or names another', async () => {
     await connect()
-    const both = [provider.clientId, 'another-client']
+    const both = [scene.provider.clientId, 'another-client']
     expect(await tryWith(() => ({ aud: both }))).toEqual(REFUSED)
     expect(await tryWith(() => ({ aud: both, azp: 'another-client' }))).toEqual(REFUSED)
     expect(await tryWith(() => ({ aud: undefined }))).toEqual(REFUSED)
-    expect(await tryWith(() => ({ aud: both, azp: provider.clientId }))).toEqual(SIGNED_IN)
+    expect(await tryWith(() => ({ aud: both, azp: scene.provider.clientId }))).toEqual(SIGNED_IN)
   })
 
   it('FD-32: has expired, has no expiry, or is not valid yet', async () => {
@@ -221,9 +214,9 @@ describe('an ID token', () => {
 
   it('FD-32: comes from a sign-in that is older than was asked for, or does not say when that was', async () => {
     await connect()
-    for (const auth_time of [provider.now() - 86_400, undefined]) {
+    for (const auth_time of [scene.provider.now() - 86_400, undefined]) {
       const web = browser()
-      const { status } = await signInAtProvider(provider, web, { auth_time }, '/sign-in/provider?recent=1')
+      const { status } = await signInAtProvider(scene.provider, web, { auth_time }, '/sign-in/provider?recent=1')
       expect([status, web.cookies.has(SESSION)]).toEqual(REFUSED)
     }
   })
@@ -238,9 +231,9 @@ describe('an ID token', () => {
     await connect()
     const other = await makeProviderKey()
     expect(await tryToken((claims) => signWith(other, claims))).toEqual(REFUSED)
-    expect(await tryToken((claims) => signWith({ ...other, kid: provider.key.kid }, claims))).toEqual(REFUSED)
+    expect(await tryToken((claims) => signWith({ ...other, kid: scene.provider.key.kid }, claims))).toEqual(REFUSED)
     const changed = await tryToken(async (claims) => {
-      const [header, , signature] = (await signWith(provider.key, claims)).split('.')
+      const [header, , signature] = (await signWith(scene.provider.key, claims)).split('.')
       return [header, base64url.encode(JSON.stringify({ ...claims, sub: 'boss' })), signature].join('.')
     })
     expect(changed).toEqual(REFUSED)
@@ -249,40 +242,40 @@ describe('an ID token', () => {
 
 describe('whose provider it is', () => {
   it('FD-26: a session by the provider of one account is nothing at another', async () => {
-    const other = await makeAccount(service.context.db)
+    const other = await makeAccount(scene.service.context.db)
     await connect()
     await connect({}, other)
     const web = browser()
-    expect((await signInAtProvider(provider, web)).status).toBe(303)
+    expect((await signInAtProvider(scene.provider, web)).status).toBe(303)
     const there = browser(other)
     there.cookies.set(SESSION, web.cookies.get(SESSION) ?? '')
     expect((await there.send('GET', '/applications')).location).toContain('/sign-in')
     // The same person signs in there on their own, and is another user.
-    expect((await signInAtProvider(provider, there)).status).toBe(303)
-    const users = await service.database.query('select id from users where external_id = $1 and account_id = any($2)', [
-      ADA.sub,
-      [account.id, other.id],
-    ])
+    expect((await signInAtProvider(scene.provider, there)).status).toBe(303)
+    const users = await scene.service.database.query(
+      'select id from users where external_id = $1 and account_id = any($2)',
+      [ADA.sub, [scene.account.id, other.id]],
+    )
     expect(users).toHaveLength(2)
   })
 
   it('FD-26: an account without a provider is not opened by another’s', async () => {
-    const other = await makeAccount(service.context.db)
+    const other = await makeAccount(scene.service.context.db)
     await connect()
     expect((await browser(other).send('GET', '/sign-in/provider')).status).toBe(404)
     expect((await browser(other).send('GET', '/sign-in/provider/return?code=a&state=b')).status).toBe(404)
   })
 
   it('FD-27: the operators’ account has no provider, even if a row says so', async () => {
-    const { db } = service.context
-    const [row] = await service.database.query<{ id: string }>("select id from accounts where slug = 'operators'")
+    const { db } = scene.service.context
+    const [row] = await scene.service.database.query<{ id: string }>("select id from accounts where slug = 'operators'")
     const operators = { id: row?.id ?? '', slug: 'operators' }
     await expect(connect({}, operators)).rejects.toThrow('not_found')
     await connect()
-    await service.database.query(
+    await scene.service.database.query(
       `insert into identity_providers (account_id, state, issuer, client_id, client_secret, admission)
        select $1, 'optional', issuer, client_id, client_secret, 'invited' from identity_providers where account_id = $2`,
-      [operators.id, account.id],
+      [operators.id, scene.account.id],
     )
     const web = browser(operators)
     for (const path of ['/sign-in/provider', '/sign-in/provider/return?code=a&state=b']) {
@@ -290,7 +283,7 @@ describe('whose provider it is', () => {
     }
     expect((await web.get('/sign-in')).text).not.toContain('/sign-in/provider')
     const operator = await makeUser(db, 'operators')
-    const signedIn = await signInAs(service, operator, { account: operators })
+    const signedIn = await signInAs(scene.service, operator, { account: operators })
     expect((await signedIn.send('GET', '/account/provider')).status).toBe(404)
     expect(asHost(operators).provider).toBe('off')
   })

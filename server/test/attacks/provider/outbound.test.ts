@@ -1,7 +1,7 @@
 /** FD-35 … FD-40: what a hostile provider may try with the service, and others with its logout. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../src/flows/provider/client.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { createOutbound } from '../../../src/outbound.ts'
@@ -10,32 +10,18 @@ import {
   type Claims,
   connectProvider,
   makeProviderKey,
-  PROVIDER_ENVIRONMENT,
   signInAtProvider,
   signWith,
   startProvider,
-  type TestProvider,
 } from '../../rig/identity-provider.ts'
 import { makeAccount } from '../../rig/make.ts'
-import { startTestService, type TestService } from '../../rig/service.ts'
+import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import type { Web } from '../../rig/web.ts'
 
-let service: TestService
-let provider: TestProvider
-let account: { id: string; slug: string }
-beforeAll(async () => {
-  service = await startTestService({ ...PROVIDER_ENVIRONMENT, LOG_LEVEL: 'silent' }, { clock: true })
-})
-beforeEach(async () => {
-  provider = await startProvider()
-  account = await makeAccount(service.context.db)
-  return () => provider.stop()
-})
-afterAll(() => service.stop())
+const scene = useProviderScene()
 
-const connect = (wanted = {}, to = account) => connectProvider(service, provider, wanted, to)
-const browser = (at = account) => service.web({}, at.slug)
+const { connect, browser } = scene
 
 /** As in production: no private addresses. */
 const guarded = createProviders(createOutbound({ privateToo: false, dnsServers: [] }))
@@ -69,8 +55,8 @@ describe('FD-35: an address inside', () => {
   })
 
   it('as this machine is refused without the setting for development', async () => {
-    expect(await guarded.test(client(provider.issuer), REDIRECT, Date.now())).toBe('not_https')
-    expect(provider.asked).toEqual([])
+    expect(await guarded.test(client(scene.provider.issuer), REDIRECT, Date.now())).toBe('not_https')
+    expect(scene.provider.asked).toEqual([])
   })
 
   it.each(['authorization_endpoint', 'token_endpoint', 'jwks_uri', 'userinfo_endpoint'])(
@@ -78,10 +64,10 @@ describe('FD-35: an address inside', () => {
     async (name) => {
       // Ports of other services and plain http elsewhere are refused even where private addresses are allowed.
       for (const address of ['http://10.0.0.1/', 'http://127.0.0.1:22/', 'ftp://127.0.0.1/', 'no address']) {
-        provider.document = { [name]: address }
-        expect(await open.test(client(provider.issuer), REDIRECT, Date.now())).toBe('endpoint')
+        scene.provider.document = { [name]: address }
+        expect(await open.test(client(scene.provider.issuer), REDIRECT, Date.now())).toBe('endpoint')
       }
-      expect(new Set(provider.asked)).toEqual(new Set(['/.well-known/openid-configuration']))
+      expect(new Set(scene.provider.asked)).toEqual(new Set(['/.well-known/openid-configuration']))
     },
   )
 })
@@ -96,22 +82,22 @@ describe('FD-36: a redirect', () => {
     ['/jwks', 'no_keys'],
     ['/token', 'malformed'],
   ])('of %s is not followed: %s', async (path, problem) => {
-    provider.instead.set(path, redirectTo(`${provider.issuer}/inside`))
-    const given = { ...client(provider.issuer), clientSecret: provider.clientSecret }
+    scene.provider.instead.set(path, redirectTo(`${scene.provider.issuer}/inside`))
+    const given = { ...client(scene.provider.issuer), clientSecret: scene.provider.clientSecret }
     expect(await open.test(given, REDIRECT, Date.now())).toBe(problem)
-    expect(provider.asked).not.toContain('/inside')
+    expect(scene.provider.asked).not.toContain('/inside')
   })
 
   it('during a sign-in signs nobody in', async () => {
     await connect()
     for (const path of ['/token', '/jwks']) {
-      provider.instead.set(path, redirectTo(`${provider.issuer}/inside`))
+      scene.provider.instead.set(path, redirectTo(`${scene.provider.issuer}/inside`))
       const web = browser()
-      const { status } = await signInAtProvider(provider, web)
+      const { status } = await signInAtProvider(scene.provider, web)
       expect([status, web.cookies.has(SESSION)]).toEqual([403, false])
-      provider.instead.clear()
+      scene.provider.instead.clear()
     }
-    expect(provider.asked).not.toContain('/inside')
+    expect(scene.provider.asked).not.toContain('/inside')
   })
 })
 
@@ -127,17 +113,17 @@ describe('FD-37: a provider that', () => {
   const silent = () => {}
 
   it.each(['/.well-known/openid-configuration', '/jwks', '/token'])('answers %s without end is left', async (path) => {
-    provider.instead.set(path, huge)
-    const given = { ...client(provider.issuer), clientSecret: provider.clientSecret }
+    scene.provider.instead.set(path, huge)
+    const given = { ...client(scene.provider.issuer), clientSecret: scene.provider.clientSecret }
     expect(await open.test(given, REDIRECT, Date.now())).toBe('too_large')
   })
 
   it.each(['/.well-known/openid-configuration', '/token'])(
     'never answers %s is left after five seconds',
     async (path) => {
-      provider.instead.set(path, silent)
+      scene.provider.instead.set(path, silent)
       const began = Date.now()
-      const given = { ...client(provider.issuer), clientSecret: provider.clientSecret }
+      const given = { ...client(scene.provider.issuer), clientSecret: scene.provider.clientSecret }
       expect(await open.test(given, REDIRECT, Date.now())).toBe('slow')
       expect(Date.now() - began).toBeLessThan(8_000)
     },
@@ -146,11 +132,11 @@ describe('FD-37: a provider that', () => {
 
   it('hangs delays no other account, and its own users see that it cannot be reached', async () => {
     await connect()
-    provider.instead.set('/token', silent)
+    scene.provider.instead.set('/token', silent)
     const web = browser()
-    const waiting = signInAtProvider(provider, web)
+    const waiting = signInAtProvider(scene.provider, web)
     const began = Date.now()
-    expect((await service.web().get('/sign-in')).status).toBe(200)
+    expect((await scene.service.web().get('/sign-in')).status).toBe(200)
     expect(Date.now() - began).toBeLessThan(2_000)
     const { status } = await waiting
     expect([status, web.cookies.has(SESSION)]).toEqual([503, false])
@@ -160,14 +146,14 @@ describe('FD-37: a provider that', () => {
 describe('back-channel logout', () => {
   const LOGOUT = '/sign-in/provider/logout'
   /** As the provider sends it: without cookies or an origin. */
-  const post = async (token: string, at = account) => {
+  const post = async (token: string, at = scene.account) => {
     const headers = { origin: '', 'sec-fetch-site': '' }
     return (await browser(at).send('POST', LOGOUT, { logout_token: token }, headers)).status
   }
   const isIn = async (web: Web) => (await web.send('GET', '/applications')).status === 200
-  const enter = async (claims: Claims = {}, at = account) => {
+  const enter = async (claims: Claims = {}, at = scene.account) => {
     const web = browser(at)
-    expect((await signInAtProvider(provider, web, claims)).status).toBe(303)
+    expect((await signInAtProvider(scene.provider, web, claims)).status).toBe(303)
     return web
   }
 
@@ -176,14 +162,14 @@ describe('back-channel logout', () => {
     const [phone, desk] = [await enter({ sid: 'phone' }), await enter({ sid: 'desk' })]
     const other = await enter({ sub: 'bob', email: 'bob@corp.example', sid: 'bob' })
     const began = Date.now()
-    expect(await post(await provider.logoutToken({ sub: undefined, sid: 'phone' }))).toBe(200)
+    expect(await post(await scene.provider.logoutToken({ sub: undefined, sid: 'phone' }))).toBe(200)
     expect([await isIn(phone), await isIn(desk), await isIn(other)]).toEqual([false, true, true])
-    expect(await post(await provider.logoutToken())).toBe(200)
+    expect(await post(await scene.provider.logoutToken())).toBe(200)
     expect([await isIn(desk), await isIn(other)]).toEqual([false, true])
     expect(Date.now() - began).toBeLessThan(2_000)
-    const events = await service.database.query<{ actor_id: string }>(
+    const events = await scene.service.database.query<{ actor_id: string }>(
       "select actor_id from audit_events where account_id = $1 and kind = 'session.ended'",
-      [account.id],
+      [scene.account.id],
     )
     expect(events.map(({ actor_id }) => actor_id)).toEqual(['identity provider', 'identity provider'])
   })
@@ -193,9 +179,9 @@ describe('back-channel logout', () => {
     const web = await enter()
     const stranger = await makeProviderKey()
     const claims = {
-      iss: provider.issuer,
-      aud: provider.clientId,
-      iat: provider.now(),
+      iss: scene.provider.issuer,
+      aud: scene.provider.clientId,
+      iat: scene.provider.now(),
       jti: randomUUID(),
       sub: ADA.sub,
     }
@@ -204,17 +190,17 @@ describe('back-channel logout', () => {
       '',
       'no.token.atall',
       await signWith(stranger, { ...claims, events }),
-      await signWith({ ...stranger, kid: provider.key.kid }, { ...claims, events }),
-      await provider.logoutToken({ iss: 'https://other.example' }),
-      await provider.logoutToken({ aud: 'another-client' }),
-      await provider.logoutToken({ events: {} }),
-      await provider.logoutToken({ events: undefined }),
-      await provider.logoutToken({ nonce: 'a-nonce' }),
-      await provider.logoutToken({ sub: undefined }),
-      await provider.logoutToken({ jti: undefined }),
-      await provider.logoutToken({ iat: undefined }),
+      await signWith({ ...stranger, kid: scene.provider.key.kid }, { ...claims, events }),
+      await scene.provider.logoutToken({ iss: 'https://other.example' }),
+      await scene.provider.logoutToken({ aud: 'another-client' }),
+      await scene.provider.logoutToken({ events: {} }),
+      await scene.provider.logoutToken({ events: undefined }),
+      await scene.provider.logoutToken({ nonce: 'a-nonce' }),
+      await scene.provider.logoutToken({ sub: undefined }),
+      await scene.provider.logoutToken({ jti: undefined }),
+      await scene.provider.logoutToken({ iat: undefined }),
       // An ID token of the same provider for the same client.
-      await signWith(provider.key, { ...claims, nonce: 'n', exp: provider.now() + 300 }),
+      await signWith(scene.provider.key, { ...claims, nonce: 'n', exp: scene.provider.now() + 300 }),
     ]
     for (const token of forged) expect([token, await post(token)]).toEqual([token, 400])
     expect(await isIn(web)).toBe(true)
@@ -222,34 +208,34 @@ describe('back-channel logout', () => {
 
   it('FD-39: is used again, or is old', async () => {
     await connect()
-    const token = await provider.logoutToken()
+    const token = await scene.provider.logoutToken()
     expect([await post(token), await post(token)]).toEqual([200, 400])
     const web = await enter()
-    const old = { iat: provider.now() - 200, exp: provider.now() + 300 }
-    expect(await post(await provider.logoutToken(old))).toBe(400)
-    expect(await post(await provider.logoutToken({ exp: provider.now() - 60 }))).toBe(400)
+    const old = { iat: scene.provider.now() - 200, exp: scene.provider.now() + 300 }
+    expect(await post(await scene.provider.logoutToken(old))).toBe(400)
+    expect(await post(await scene.provider.logoutToken({ exp: scene.provider.now() - 60 }))).toBe(400)
     expect(await isIn(web)).toBe(true)
   })
 
   it('FD-40: ends nobody’s session at another account, nor of users who are not the provider’s', async () => {
-    const other = await makeAccount(service.context.db)
+    const other = await makeAccount(scene.service.context.db)
     const { administrators } = await connect()
     await connect({}, other)
     const [here, there] = [await enter({ sid: 'one' }), await enter({ sid: 'one' }, other)]
-    const own = await signInAs(service, administrators[0], { account })
-    expect(await post(await provider.logoutToken({ sid: 'one' }), other)).toBe(200)
+    const own = await signInAs(scene.service, administrators[0], { account: scene.account })
+    expect(await post(await scene.provider.logoutToken({ sid: 'one' }), other)).toBe(200)
     expect([await isIn(here), await isIn(there), await isIn(own)]).toEqual([true, false, true])
-    expect(await post(await provider.logoutToken({ sub: administrators[0].id }))).toBe(200)
+    expect(await post(await scene.provider.logoutToken({ sub: administrators[0].id }))).toBe(200)
     expect(await isIn(own)).toBe(true)
-    const none = await makeAccount(service.context.db)
-    expect(await post(await provider.logoutToken(), none)).toBe(404)
+    const none = await makeAccount(scene.service.context.db)
+    expect(await post(await scene.provider.logoutToken(), none)).toBe(404)
   })
 
   it('FD-40: a provider that was replaced ends nothing', async () => {
     await connect()
-    const former = await provider.logoutToken()
+    const former = await scene.provider.logoutToken()
     const successor = await startProvider()
-    await connectProvider(service, successor, {}, account)
+    await connectProvider(scene.service, successor, {}, scene.account)
     const web = browser()
     expect((await signInAtProvider(successor, web)).status).toBe(303)
     expect(await post(former)).toBe(400)

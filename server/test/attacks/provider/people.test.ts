@@ -1,5 +1,5 @@
 /** FD-24, FD-25, FD-41 … FD-45: what somebody may try to become another user, or to stay one. */
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { disablePerson, invitePerson } from '../../../src/flows/accounts/people.ts'
 import { saveProviderSettings } from '../../../src/flows/provider/settings.ts'
 import { linkAddress, requestRecovery } from '../../../src/flows/sign-in/links.ts'
@@ -7,48 +7,29 @@ import { SESSION } from '../../../src/http/web/cookies.ts'
 import { decryptText } from '../../../src/secrets/provider/encrypted-text.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { insertLink } from '../../../src/store/sign-in/links.ts'
-import {
-  ADA,
-  asHost,
-  connectProvider,
-  PROVIDER_ENVIRONMENT,
-  signInAtProvider,
-  startProvider,
-  type TestProvider,
-} from '../../rig/identity-provider.ts'
+import { ADA, asHost, signInAtProvider, startProvider } from '../../rig/identity-provider.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
-import { startTestService, type TestService } from '../../rig/service.ts'
+import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { mailsOf } from '../../rig/witness.ts'
 
 const PASSWORD = 'a long enough pass phrase'
 
-let service: TestService
-let provider: TestProvider
-let account: { id: string; slug: string }
-beforeAll(async () => {
-  service = await startTestService({ ...PROVIDER_ENVIRONMENT, LOG_LEVEL: 'silent' }, { clock: true })
-})
-beforeEach(async () => {
-  provider = await startProvider()
-  account = await makeAccount(service.context.db)
-  return () => provider.stop()
-})
-afterAll(() => service.stop())
+const scene = useProviderScene()
 
-const connect = (wanted = {}) => connectProvider(service, provider, wanted, account)
-const browser = () => service.web({}, account.slug)
+const { connect, browser } = scene
 const statusOf = async (claims = {}, from = '/sign-in/provider') => {
   const web = browser()
-  const { status } = await signInAtProvider(provider, web, claims, from)
+  const { status } = await signInAtProvider(scene.provider, web, claims, from)
   return [status, web.cookies.has(SESSION)]
 }
 const REFUSED = [403, false]
 const SIGNED_IN = [303, true]
 const countUsers = async () => {
-  const [row] = await service.database.query<{ count: string }>('select count(*) from users where account_id = $1', [
-    account.id,
-  ])
+  const [row] = await scene.service.database.query<{ count: string }>(
+    'select count(*) from users where account_id = $1',
+    [scene.account.id],
+  )
   return Number(row?.count)
 }
 
@@ -80,23 +61,23 @@ describe('an e-mail address', () => {
 
   it('FD-24: verified in the user info does not vouch for another one in the ID token', async () => {
     await connect({ roleClaim: 'groups' })
-    provider.userInfo = { ...ADA, sub: ADA.sub, email: 'mallory@corp.example', email_verified: true, groups: [] }
+    scene.provider.userInfo = { ...ADA, sub: ADA.sub, email: 'mallory@corp.example', email_verified: true, groups: [] }
     expect(await statusOf({ email: 'boss@corp.example', email_verified: false })).toEqual(REFUSED)
     expect(await statusOf({ email: 'boss@corp.example', email_verified: undefined })).toEqual(REFUSED)
   })
 
   it('FD-24: of a user info about somebody else is not taken', async () => {
     await connect()
-    provider.userInfo = { ...ADA, sub: 'somebody-else' }
+    scene.provider.userInfo = { ...ADA, sub: 'somebody-else' }
     expect(await statusOf({ email: undefined, email_verified: undefined })).toEqual(REFUSED)
   })
 
   it('FD-25: that an own user has does not open that user, and changes nothing about them', async () => {
     await connect()
-    const victim = await makeUser(service.context.db, account.slug, { email: ADA.email })
-    await service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
+    const victim = await makeUser(scene.service.context.db, scene.account.slug, { email: ADA.email })
+    await scene.service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
     expect(await statusOf()).toEqual(REFUSED)
-    const [row] = await service.database.query('select origin, external_id from users where id = $1', [victim.id])
+    const [row] = await scene.service.database.query('select origin, external_id from users where id = $1', [victim.id])
     expect(row).toEqual({ origin: 'own', external_id: null })
   })
 
@@ -112,14 +93,14 @@ describe('an e-mail address', () => {
 describe('an invitation', () => {
   const invite = async (email: string) => {
     const { administrators } = await connect({ admission: 'invited', domains: '' })
-    const roles = await listRoles(service.context.db, account.id)
+    const roles = await listRoles(scene.service.context.db, scene.account.id)
     const roleIds = roles.map((role) => role.id)
-    await invitePerson(service.context, administrators[0].id, { email, roleIds, language: 'en' })
-    const [link] = await service.database.query<{ id: string }>(
+    await invitePerson(scene.service.context, administrators[0].id, { email, roleIds, language: 'en' })
+    const [link] = await scene.service.database.query<{ id: string }>(
       'select id from links where account_id = $1 and used_at is null',
-      [account.id],
+      [scene.account.id],
     )
-    const address = new URL(linkAddress(service.context, account.slug, link?.id ?? ''))
+    const address = new URL(linkAddress(scene.service.context, scene.account.slug, link?.id ?? ''))
     return `/sign-in/provider?link=${encodeURIComponent(address.searchParams.get('token') ?? '')}`
   }
 
@@ -139,12 +120,12 @@ describe('an invitation', () => {
 
   it('FD-42: a recovery link of a user with a password of their own links nobody', async () => {
     await connect({ admission: 'invited', domains: '' })
-    const victim = await makeUser(service.context.db, account.slug, { email: ADA.email })
-    await service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
+    const victim = await makeUser(scene.service.context.db, scene.account.slug, { email: ADA.email })
+    await scene.service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
     const id = crypto.randomUUID()
-    const link = { id, kind: 'recovery', accountId: account.id, userId: victim.id, grantId: null } as const
-    await service.context.db.transaction((tx) => insertLink(tx, { ...link, lifetimeMs: 60_000 }))
-    const token = new URL(linkAddress(service.context, account.slug, id)).searchParams.get('token') ?? ''
+    const link = { id, kind: 'recovery', accountId: scene.account.id, userId: victim.id, grantId: null } as const
+    await scene.service.context.db.transaction((tx) => insertLink(tx, { ...link, lifetimeMs: 60_000 }))
+    const token = new URL(linkAddress(scene.service.context, scene.account.slug, id)).searchParams.get('token') ?? ''
     expect(await statusOf({}, `/sign-in/provider?link=${encodeURIComponent(token)}`)).toEqual(REFUSED)
     const page = await browser().send('GET', `/link?token=${encodeURIComponent(token)}`)
     expect(page.text).not.toContain('/sign-in/provider')
@@ -153,16 +134,16 @@ describe('an invitation', () => {
 
 describe('a provider that is required', () => {
   it('FD-41: an own user with the right password does not get in, an administrator for emergencies does', async () => {
-    const clerk = await makeUser(service.context.db, account.slug, { holds: [], password: PASSWORD })
-    const emergency = await makeUser(service.context.db, account.slug, { password: PASSWORD })
-    const before = await signInAs(service, clerk, { account })
+    const clerk = await makeUser(scene.service.context.db, scene.account.slug, { holds: [], password: PASSWORD })
+    const emergency = await makeUser(scene.service.context.db, scene.account.slug, { password: PASSWORD })
+    const before = await signInAs(scene.service, clerk, { account: scene.account })
     expect((await before.send('GET', '/applications')).status).toBe(200)
     const { administrators } = await connect()
     const settings = { state: 'required', breakGlass: [administrators[0].id, emergency.id] } as const
     const [first] = administrators
     const given = (await connect()).given
     const wanted = { ...given, ...settings, clientSecret: '' }
-    const saved = await saveProviderSettings(service.context, asHost(account), first.id, wanted, Date.now())
+    const saved = await saveProviderSettings(scene.service.context, asHost(scene.account), first.id, wanted, Date.now())
     expect(saved).toEqual({ outcome: 'saved' })
     // The session from before is over, too.
     expect((await before.send('GET', '/applications')).location).toContain('/sign-in')
@@ -173,26 +154,26 @@ describe('a provider that is required', () => {
       return web.cookies.has(SESSION)
     }
     expect([await enter(clerk.email), await enter(emergency.email)]).toEqual([false, true])
-    await requestRecovery(service.context, asHost(account, 'required'), clerk.email, 'en')
-    expect(await mailsOf(service, clerk)).toEqual([])
+    await requestRecovery(scene.service.context, asHost(scene.account, 'required'), clerk.email, 'en')
+    expect(await mailsOf(scene.service, clerk)).toEqual([])
   })
 
   it('FD-41: a user of the provider has no password, passkey, second factor or recovery here', async () => {
     await connect()
     const web = browser()
-    await signInAtProvider(provider, web)
+    await signInAtProvider(scene.provider, web)
     for (const path of ['/security/authenticator', '/second-factor']) {
       expect((await web.send('GET', path)).status).toBe(404)
     }
     for (const path of ['/security/password', '/security/passkeys', '/security/authenticator', '/confirm']) {
       expect((await web.send('POST', path, {})).status).toBe(404)
     }
-    const [user] = await service.database.query<{ id: string }>('select id from users where external_id = $1', [
+    const [user] = await scene.service.database.query<{ id: string }>('select id from users where external_id = $1', [
       ADA.sub,
     ])
-    await requestRecovery(service.context, asHost(account, 'optional'), ADA.email, 'en')
-    expect(await mailsOf(service, { id: user?.id ?? '', email: ADA.email })).toEqual([])
-    const password = service.database.query("update users set password_digest = 'none' where external_id = $1", [
+    await requestRecovery(scene.service.context, asHost(scene.account, 'optional'), ADA.email, 'en')
+    expect(await mailsOf(scene.service, { id: user?.id ?? '', email: ADA.email })).toEqual([])
+    const password = scene.service.database.query("update users set password_digest = 'none' where external_id = $1", [
       ADA.sub,
     ])
     await expect(password).rejects.toThrow('users_elsewhere_has_no_password')
@@ -201,10 +182,16 @@ describe('a provider that is required', () => {
   it('FD-41: it needs two administrators of the account who can sign in here', async () => {
     const { administrators, given } = await connect()
     const [first, second] = administrators
-    const clerk = await makeUser(service.context.db, account.slug, { holds: [] })
-    const stranger = await makeUser(service.context.db, (await makeAccount(service.context.db)).slug)
+    const clerk = await makeUser(scene.service.context.db, scene.account.slug, { holds: [] })
+    const stranger = await makeUser(scene.service.context.db, (await makeAccount(scene.service.context.db)).slug)
     const tryWith = (breakGlass: readonly string[]) =>
-      saveProviderSettings(service.context, asHost(account), first.id, { ...given, state: 'required', breakGlass }, 0)
+      saveProviderSettings(
+        scene.service.context,
+        asHost(scene.account),
+        first.id,
+        { ...given, state: 'required', breakGlass },
+        0,
+      )
     for (const wrong of [[], [first.id], [first.id, first.id], [first.id, clerk.id], [first.id, stranger.id]]) {
       expect(await tryWith(wrong)).toEqual({ outcome: 'unfit', problem: 'break_glass' })
     }
@@ -215,11 +202,11 @@ describe('a provider that is required', () => {
 it('FD-43: a user who is disabled here does not come back by the provider', async () => {
   const { administrators } = await connect()
   expect(await statusOf()).toEqual(SIGNED_IN)
-  const [user] = await service.database.query<{ id: string }>(
+  const [user] = await scene.service.database.query<{ id: string }>(
     'select id from users where account_id = $1 and external_id = $2',
-    [account.id, ADA.sub],
+    [scene.account.id, ADA.sub],
   )
-  await disablePerson(service.context, administrators[0].id, user?.id ?? '')
+  await disablePerson(scene.service.context, administrators[0].id, user?.id ?? '')
   expect(await statusOf()).toEqual(REFUSED)
   expect(await statusOf({ sub: 'another-subject' })).toEqual(REFUSED)
 })
@@ -230,7 +217,9 @@ describe('the client secret', () => {
     const attacker = await startProvider()
     const wanted = { ...given, issuer: attacker.issuer, clientSecret: '' }
     const [first] = administrators
-    expect(await saveProviderSettings(service.context, asHost(account), first.id, wanted, Date.now())).toEqual({
+    expect(
+      await saveProviderSettings(scene.service.context, asHost(scene.account), first.id, wanted, Date.now()),
+    ).toEqual({
       outcome: 'unfit',
       problem: 'client_secret',
     })
@@ -240,22 +229,24 @@ describe('the client secret', () => {
 
   it('FD-44: is on no page and in no event, and is encrypted for its account', async () => {
     const { administrators } = await connect()
-    const web = await signInAs(service, administrators[0], { account })
-    expect((await web.get('/account/provider')).text).not.toContain(provider.clientSecret)
-    const events = await service.database.query('select detail from audit_events where account_id = $1', [account.id])
-    expect(JSON.stringify(events)).not.toContain(provider.clientSecret)
-    const [row] = await service.database.query<{ encrypted: Buffer }>(
+    const web = await signInAs(scene.service, administrators[0], { account: scene.account })
+    expect((await web.get('/account/provider')).text).not.toContain(scene.provider.clientSecret)
+    const events = await scene.service.database.query('select detail from audit_events where account_id = $1', [
+      scene.account.id,
+    ])
+    expect(JSON.stringify(events)).not.toContain(scene.provider.clientSecret)
+    const [row] = await scene.service.database.query<{ encrypted: Buffer }>(
       'select client_secret as encrypted from identity_providers where account_id = $1',
-      [account.id],
+      [scene.account.id],
     )
-    const { keys } = service.config
+    const { keys } = scene.service.config
     const encrypted = row?.encrypted ?? Buffer.alloc(0)
-    expect(encrypted.includes(provider.clientSecret)).toBe(false)
-    expect(decryptText(keys, 'provider-secret', account.id, encrypted)).toBe(provider.clientSecret)
+    expect(encrypted.includes(scene.provider.clientSecret)).toBe(false)
+    expect(decryptText(keys, 'provider-secret', scene.account.id, encrypted)).toBe(scene.provider.clientSecret)
     expect(decryptText(keys, 'provider-secret', 'acc_another00000', encrypted)).toBeNull()
-    expect(decryptText(keys, 'provider-sign-in', account.id, encrypted)).toBeNull()
+    expect(decryptText(keys, 'provider-sign-in', scene.account.id, encrypted)).toBeNull()
     encrypted[encrypted.length - 1] = (encrypted.at(-1) ?? 0) ^ 1
-    expect(decryptText(keys, 'provider-secret', account.id, encrypted)).toBeNull()
+    expect(decryptText(keys, 'provider-secret', scene.account.id, encrypted)).toBeNull()
   })
 })
 
@@ -264,10 +255,16 @@ describe('a session', () => {
     const { administrators, given } = await connect()
     const other = await startProvider()
     const web = browser()
-    await signInAtProvider(provider, web)
+    await signInAtProvider(scene.provider, web)
     expect((await web.send('GET', '/applications')).status).toBe(200)
     const change = (wanted: object) =>
-      saveProviderSettings(service.context, asHost(account), administrators[0].id, { ...given, ...wanted }, Date.now())
+      saveProviderSettings(
+        scene.service.context,
+        asHost(scene.account),
+        administrators[0].id,
+        { ...given, ...wanted },
+        Date.now(),
+      )
     expect(await change({ issuer: other.issuer })).toEqual({ outcome: 'saved' })
     expect((await web.send('GET', '/applications')).location).toContain('/sign-in')
     // The same subject and address at the new issuer: not the user of the former one.
