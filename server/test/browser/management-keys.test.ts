@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { accessibilityProblems } from '../rig/browser/accessibility.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { press, signIn, submit } from '../rig/browser/clicks.ts'
 import { makeManagementKey, manageClient } from '../rig/manage.ts'
@@ -79,6 +80,7 @@ test('a key without a name or a scope is not created, and the page says why', as
   await page.goto('/account/keys')
   await submit(page, '/account/keys')
   await page.getByRole('alert').getByText(t('keys.problem_label')).waitFor()
+  expect(await accessibilityProblems(page)).toEqual([])
   await page.fill('#label', 'Directory')
   await submit(page, '/account/keys')
   await page.getByRole('alert').getByText(t('keys.problem_scope')).waitFor()
