@@ -8,6 +8,16 @@ import { addCommands, createBareProgram, type Entry, FOR_USERS } from './client/
 import { STATUSES } from './output.ts'
 import type { Wiring } from './wiring.ts'
 
+/** Verbs that use the management API and need no database. */
+const MANAGED = ['list', 'show', 'edit', 'disable', 'delete', 'erase']
+
+/** `verb`: if it uses the management API, nothing else is loaded. */
+async function defineNoun(command: Command, verb: string | undefined, onServer: () => Promise<void>): Promise<void> {
+  if (verb === undefined || !MANAGED.includes(verb)) await onServer()
+  const { defineManaged } = await import('./manage/nouns.ts')
+  defineManaged(command, command.name())
+}
+
 const forOperators = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'serve',
@@ -32,22 +42,26 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'account',
     about: 'Accounts, each at its own subdomain.',
-    define: async (command) => (await import('./account.ts')).defineAccount(command),
+    define: (command, _, verb) =>
+      defineNoun(command, verb, async () => (await import('./account.ts')).defineAccount(command)),
   },
   {
     name: 'role',
     about: 'Roles of an account: named sets of scopes.',
-    define: async (command) => (await import('./account.ts')).defineRole(command),
+    define: (command, _, verb) =>
+      defineNoun(command, verb, async () => (await import('./account.ts')).defineRole(command)),
   },
   {
     name: 'scope',
     about: 'Catalogue of scopes.',
-    define: async (command) => (await import('./account.ts')).defineScope(command),
+    define: (command, _, verb) =>
+      defineNoun(command, verb, async () => (await import('./account.ts')).defineScope(command)),
   },
   {
     name: 'user',
     about: 'Users of an account.',
-    define: async (command) => (await import('./user.ts')).defineUser(command),
+    define: (command, _, verb) =>
+      defineNoun(command, verb, async () => (await import('./user.ts')).defineUser(command)),
   },
   {
     name: 'import',
@@ -57,7 +71,8 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
   {
     name: 'app',
     about: 'Third-party applications.',
-    define: async (command) => (await import('./application.ts')).defineApplication(command),
+    define: (command, _, verb) =>
+      defineNoun(command, verb, async () => (await import('./application.ts')).defineApplication(command)),
   },
   {
     name: 'manage-key',

@@ -19,6 +19,8 @@ it.each([
   [['--help'], ['commander']],
   [['help'], ['commander']],
   [['status'], ['commander', '@latchkey/sdk']],
+  [['account', 'list'], ['commander']],
+  [['user', 'erase', 'ann@acme.example'], ['commander']],
   [
     ['apply', '/nonexistent.yaml'],
     ['commander', 'yaml'],

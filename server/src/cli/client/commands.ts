@@ -5,8 +5,8 @@ import { VERSION } from '../../version.ts'
 export type Entry = {
   readonly name: string
   readonly about: string
-  /** Adds options and subcommands. Imports what they need, so that no other command waits for it. */
-  define(command: Command, createWholeProgram: () => Promise<Command>): Promise<void>
+  /** Adds options and subcommands; if `verb` is given, at least the one of this name. Imports what they need, so that no other command waits for it. */
+  define(command: Command, createWholeProgram: () => Promise<Command>, verb: string | undefined): Promise<void>
 }
 
 export const FOR_USERS: readonly Entry[] = [
@@ -64,6 +64,6 @@ export async function addCommands(
 ): Promise<void> {
   for (const { name, about, define } of entries) {
     const command = program.command(name).description(about)
-    if (!wanted || wanted.includes(name)) await define(command, createWholeProgram)
+    if (!wanted || wanted.includes(name)) await define(command, createWholeProgram, wanted?.[1])
   }
 }
