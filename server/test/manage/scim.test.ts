@@ -27,6 +27,20 @@ const find = (filter: string) =>
 const patch = (id: string, Operations: readonly object[]) =>
   scim('PATCH', `/scim/2/Users/${id}`, { schemas: [PATCH], Operations }, SCIM_JSON)
 
+it('says what it supports, which types of resources it has, and what is kept of a user', async () => {
+  const config = await scim('GET', '/scim/2/ServiceProviderConfig')
+  expect(config.headers.get('content-type')).toContain('application/scim+json')
+  expect(config.body).toMatchObject({
+    ...{ patch: { supported: true }, bulk: { supported: false }, filter: { supported: true, maxResults: 200 } },
+    authenticationSchemes: [expect.objectContaining({ type: 'oauthbearertoken' })],
+  })
+  const types = (await scim('GET', '/scim/2/ResourceTypes')).body
+  expect(types).toMatchObject({ totalResults: 1, Resources: [{ id: 'User', endpoint: '/Users', schema: USER }] })
+  const [schema] = (await scim('GET', '/scim/2/Schemas')).body.Resources
+  const names = schema.attributes.map(({ name }: { name: string }) => name)
+  expect([schema.id, names]).toEqual([USER, ['userName', 'externalId', 'displayName', 'active']])
+})
+
 describe('in the shapes of Okta', () => {
   const ann = (more: object = {}) => ({
     schemas: [USER],

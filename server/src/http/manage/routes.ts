@@ -15,6 +15,7 @@ import { readManagementDescription } from './description.ts'
 import { deleteGrant, listGrants } from './grants.ts'
 import { listReviews } from './reviews.ts'
 import { changeRole, createRole, deleteRole, listRoles, showRole } from './roles.ts'
+import { listScimResourceTypes, listScimSchemas, showScimConfig } from './scim-discovery.ts'
 import {
   createScimUser,
   deleteScimUser,
@@ -65,6 +66,9 @@ export const describedManagement: readonly Endpoint[] = [
   replaceScimUser,
   patchScimUser,
   deleteScimUser,
+  showScimConfig,
+  listScimResourceTypes,
+  listScimSchemas,
 ]
 
 export const manageEndpoints: readonly Endpoint[] = [

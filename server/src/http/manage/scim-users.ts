@@ -4,32 +4,18 @@ import { Refusal } from '../../core/refusal.ts'
 import { disablePerson } from '../../flows/accounts/people.ts'
 import { createManagedUser } from '../../flows/manage/users.ts'
 import { findMembersBy, listMembersFrom, type Member } from '../../store/accounts/users.ts'
-import type { Answer } from '../answer.ts'
 import { type Body, boolean, integer, optional, text, texts } from '../schema.ts'
-import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource, type Style, versionOf } from './endpoint.ts'
+import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource } from './endpoint.ts'
 import { moment, readFilter } from './paging.ts'
 import { refuse } from './refused.ts'
+import { SCIM, SCIM_LIST, SCIM_USER, SCIM_USERS_OF_A_PAGE } from './scim-style.ts'
 import { applyUserChange, erase, readManagedUser } from './users.ts'
-
-const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
-const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
-const MAX_COUNT = 200
-
-const SCIM: Style = { dialect: 'scim', render }
-
-function render(outcome: Outcome): Answer {
-  if ('resource' in outcome) {
-    const { status, resource } = outcome
-    return { status, json: resource, headers: { etag: versionOf(resource) } }
-  }
-  return 'list' in outcome ? { status: 200, json: outcome.list } : { status: 204, json: null }
-}
 
 function renderUser({ context }: Pick<AskedOfAccount, 'context'>, member: Member): Resource {
   const { id, externalId, email, name } = member
   const location = `${context.config.publicUrl}/scim/2/Users/${id}`
   return {
-    schemas: [USER],
+    schemas: [SCIM_USER],
     id,
     ...(externalId === null ? {} : { externalId }),
     userName: email,
@@ -42,7 +28,7 @@ function renderUser({ context }: Pick<AskedOfAccount, 'context'>, member: Member
 
 const current = async (asked: AskedOfAccount) => renderUser(asked, await readManagedUser(asked))
 
-const schemas = texts('What this message is.', { examples: [[USER]] })
+const schemas = texts('What this message is.', { examples: [[SCIM_USER]] })
 const attributes = {
   schemas: optional(schemas),
   userName: text('The e-mail address, unique in the account.', { examples: ['ann@acme.example'] }),
@@ -94,7 +80,7 @@ export const listScimUsers = accountEndpoint(
           text('`userName eq "…"` or `externalId eq "…"`.', { examples: ['userName eq "ann@acme.example"'] }),
         ),
         startIndex: optional(integer('Number of the first user, from 1.')),
-        count: optional(integer(`Most users of a page, at most ${MAX_COUNT}.`)),
+        count: optional(integer(`Most users of a page, at most ${SCIM_USERS_OF_A_PAGE}.`)),
       },
       answers: { 200: { description: 'The users.', body: listBody } },
       refusals: ['not_found'],
@@ -104,7 +90,7 @@ export const listScimUsers = accountEndpoint(
       const filter = readFilter(request, 'filter')
       if (filter === null) {
         const [start, count] = [readNumber(asked, 'startIndex', 1), readNumber(asked, 'count', 100)]
-        const lines = Math.min(count, MAX_COUNT)
+        const lines = Math.min(count, SCIM_USERS_OF_A_PAGE)
         const { members, total } = await listMembersFrom(context.db, account.id, Math.max(start, 1) - 1, lines)
         return pageOf(asked, members, total, Math.max(start, 1))
       }
@@ -126,7 +112,10 @@ function readNumber({ request }: AskedOfAccount, name: string, fallback: number)
 
 function pageOf(asked: AskedOfAccount, members: readonly Member[], totalResults: number, startIndex: number): Outcome {
   const Resources = members.map((member) => renderUser(asked, member))
-  return { status: 200, list: { schemas: [LIST], totalResults, startIndex, itemsPerPage: Resources.length, Resources } }
+  return {
+    status: 200,
+    list: { schemas: [SCIM_LIST], totalResults, startIndex, itemsPerPage: Resources.length, Resources },
+  }
 }
 
 export const createScimUser = accountEndpoint(
