@@ -79,8 +79,10 @@ fay@acme.example,${slug}, administrator ; administrator,,`,
       .join('\n')}\n{"account":`,
   )
   const second = await run(jsonl, '--json')
-  expect(JSON.parse(second.stdout)).toMatchObject({ added: 1, existing: 1, refused: 4 })
-  expect(second.stderr).toContain(':4: ')
+  expect(JSON.parse(second.stdout)).toMatchObject({ added: 2, existing: 1, refused: 3 })
+  const ida = "select origin, external_id from users where email = 'ida@acme.example'"
+  expect(await service.database.query(ida)).toEqual([{ origin: 'own', external_id: '7' }])
+  expect(second.stderr).toContain(':5: ')
   expect((await usersOf(id))[0]?.digest).toBe(`imported:${hashed}`)
 })
 

@@ -92,12 +92,9 @@ function prepare(given: ImportedUser, account: ImportAccount, settings: ImportSe
   }
   const { email, name, externalId, passwordHash } = given
   const origin = originOfNewUsers({ operators: false, handOver: signInUrl !== null })
-  if (origin === 'own' && externalId !== null) {
-    return `Users of "${account.slug}" sign in at Latchkey itself: leave out the external id.`
-  }
   if (origin === 'host' && externalId === null)
     return `Users of "${account.slug}" sign in at ${signInUrl}: give their id there.`
-  if (externalId !== null && passwordHash !== null) return 'A user with an external id has no password here.'
+  if (origin === 'host' && passwordHash !== null) return 'A user who signs in elsewhere has no password here.'
   const missing = given.roles.filter((role) => !Object.hasOwn(account.roles, role))
   if (missing.length > 0) return `The account "${account.slug}" has no role "${missing.join('", "')}".`
   const imported = passwordHash === null ? { digest: null } : importDigest(passwordHash)
@@ -108,6 +105,7 @@ function prepare(given: ImportedUser, account: ImportAccount, settings: ImportSe
     accountId: account.id,
     email,
     name,
+    origin,
     externalId,
     passwordDigest: imported.digest,
     roleIds,

@@ -1,5 +1,7 @@
 /** Import of users: accounts and roles by name, and inserts of many users in one statement. */
+
 import { type Actor, BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import type { Origin } from '../../core/sign-in/origin.ts'
 import { recordAll } from '../audit/events.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
@@ -30,6 +32,7 @@ export type NewImportedUser = {
   readonly accountId: string
   readonly email: string
   readonly name: string | null
+  readonly origin: Origin
   readonly externalId: string | null
   readonly passwordDigest: string | null
   readonly roleIds: readonly string[]
@@ -48,17 +51,17 @@ export async function insertImportedUsers(
   const { rows } = await tx.query<{ id: string }>(
     `with added as (
        insert into users (id, account_id, email, name, external_id, password_digest, origin, created_at)
-       select id, account_id, email, name, external_id, digest, case when external_id is null then 'own' else 'host' end, now()
-       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
-         as given(id, account_id, email, name, external_id, digest)
+       select id, account_id, email, name, external_id, digest, origin, now()
+       from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[])
+         as given(id, account_id, email, name, external_id, digest, origin)
        order by account_id, email
        on conflict do nothing returning id, account_id),
-     ${recordAll(`select now(), 'user.created', $7::text, $8::text, $9::text, account_id, id, null::text, null::text, null::uuid,
+     ${recordAll(`select now(), 'user.created', $8::text, $9::text, $10::text, account_id, id, null::text, null::text, null::uuid,
        '{"imported":true}'::jsonb from added`)}
      select id from added`,
     [
       ...[column('id'), column('accountId'), column('email'), column('name'), column('externalId')],
-      ...[column('passwordDigest'), actor.kind, actor.id, actor.via],
+      ...[column('passwordDigest'), column('origin'), actor.kind, actor.id, actor.via],
     ],
   )
   const added = new Set(rows.map(({ id }) => id))
