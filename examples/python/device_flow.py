@@ -29,27 +29,28 @@ def post(path, headers, **form):
 
 
 def wait(record):
-    """Polls at the interval until there is a final outcome."""
+    """Polls until there is a final outcome. The service answers a poll when the user decides, or after 25 seconds."""
     interval = record["interval"]
     # With the same key, an outcome whose response was lost is returned again.
-    headers = {"Idempotency-Key": str(uuid.uuid4())}
+    headers = {"Idempotency-Key": str(uuid.uuid4()), "Prefer": "wait=25"}
     # The service reports expiry; this limit applies if the service is unreachable.
     give_up = time.monotonic() + record["expires_in"] + 60
-    pause = interval
+    pause = 0
     while time.monotonic() < give_up:
         time.sleep(pause)
+        sent = time.monotonic()
         try:
             answer = post("/auth/oauth/device/polling", headers, device_code=record["device_code"])
         except (OSError, ValueError):
-            pause = min(pause * 2, 60)
+            pause = min(max(pause, interval) * 2, 60)
             continue
         error = answer.get("error")
         if error == "slow_down":
             interval += 5
         elif error in ("auth_expired", "auth_rejected", "invalid") or "access_token" in answer:
             return answer
-        # Pending, or an unexpected response, for example from a proxy.
-        pause = interval
+        # Pending, or an unexpected response, for example from a proxy. Polls are an interval apart; a held one lasted longer.
+        pause = 0 if time.monotonic() - sent > interval else interval
     return {"error": "unavailable", "message": "The service cannot be reached."}
 
 

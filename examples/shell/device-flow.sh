@@ -8,7 +8,7 @@ key="$(date +%s)-$$-$RANDOM$RANDOM" # With the same key, an outcome whose respon
 
 post() { # The form goes through standard input, so that the secret is not in the process list.
   printf 'SVCappid=%s&SVCsecret=%s&%s' "$LATCHKEY_APP_ID" "$LATCHKEY_APP_SECRET" "$2" |
-    curl -sS --max-time 30 -H "Idempotency-Key: $key" -d @- "$LATCHKEY_BASE_URL/auth/oauth/device/$1"
+    curl -sS --max-time 30 -H "Idempotency-Key: $key" -H "Prefer: wait=25" -d @- "$LATCHKEY_BASE_URL/auth/oauth/device/$1"
 }
 field() { sed -nE "s/.*\"$1\":\"?([^\",}]*).*/\1/p" <<<"$2"; }
 end() { echo "$2" >&2 && exit "$1"; }
@@ -20,8 +20,8 @@ interval=$(field interval "$record")
 echo "Your code is $(field user_code "$record" | sed -E 's/[0-9]{3}/& /g')- enter it at $LATCHKEY_BASE_URL/activate" >&2
 
 give_up=$((SECONDS + $(field expires_in "$record") + 60)) # The service reports expiry; this limit applies if it is unreachable.
-while [ "$SECONDS" -lt "$give_up" ]; do
-  sleep "$interval"
+while [ "$SECONDS" -lt "$give_up" ]; do # The service answers a poll when the user decides, or after 25 seconds.
+  sent=$SECONDS
   answer=$(post polling "device_code=$device_code") || { sleep "$interval" && continue; }
   [ -z "$(field access_token "$answer")" ] || { printf '%s\n' "$answer" && exit 0; }
   case "$(field error "$answer")" in
@@ -31,5 +31,6 @@ while [ "$SECONDS" -lt "$give_up" ]; do
     invalid) end 1 "$answer" ;;
     *) ;; # Pending, or an unexpected response, for example from a proxy.
   esac
+  [ $((SECONDS - sent)) -gt "$interval" ] || sleep "$interval" # Polls are an interval apart; a held one lasted longer.
 done
 end 1 "The service cannot be reached."

@@ -94,6 +94,38 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
   })
 })
 
+describe.each(['grant', 'reject'] as const)(
+  'a held poll whose client disconnects when the user decides to %s',
+  (decision) => {
+    it.each([0, 5, 20, 50])('%i ms after the decision: the next poll has the outcome, once', async (afterMs) => {
+      const device = service.device()
+      const code = await device.code()
+      const { hostname, port } = new URL(device.address)
+      const body = new URLSearchParams({ ...device.credentials, device_code: code.device_code }).toString()
+      const socket = connect(Number(port), hostname)
+      let received = ''
+      socket.on('error', () => {})
+      socket.on('data', (chunk) => {
+        received += chunk
+      })
+      socket.write(
+        `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: x\r\nprefer: wait=20\r\ncontent-length: ${body.length}\r\n` +
+          `content-type: application/x-www-form-urlencoded\r\n\r\n${body}`,
+      )
+      await expect.poll(() => service.context.heldPolls.count).toBeGreaterThan(0)
+      expect(await service[decision](code.user_code)).toMatch(/granted|rejected/)
+      await sleep(afterMs)
+      socket.destroy()
+      await sleep(500)
+      const outcome = decision === 'grant' ? 'accepted' : 'rejected'
+      const next = heard(await device.poll(code.device_code))
+      // What was received before the client disconnected counts as delivered.
+      expect(received === '' ? ['invalid', outcome] : ['invalid']).toContain(next)
+      expect(heard(await device.poll(code.device_code))).toBe('invalid')
+    })
+  },
+)
+
 describe.each(variants)('SIGKILL after the commit and before the answer, %s variant', (variant) => {
   it('the next poll after the lease gets the same credentials with their remaining lifetime; after a completed answer, invalid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-kill-'))

@@ -67,6 +67,7 @@ const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
     ...['auth_pending', 'slow_down', 'invalid', 'accepted', 'rejected', 'expired'],
     ...['accepted again', 'rejected again', 'expired again'],
   ],
+  'held poll': ['auth_pending', 'invalid', 'accepted', 'rejected'],
   'poll twice at once': ['auth_pending and slow_down', 'accepted and invalid', 'rejected and invalid'],
   stranger: ['invalid'],
   vanish: ['accepted', 'rejected'],

@@ -15,6 +15,9 @@ import { type Outcome, type PollAnswer, ReferenceCode } from './reference-model.
 import type { ServerOperation, Stranger } from './server-operations.ts'
 import type { World } from './server-world.ts'
 
+/** Enough for a poll to be held. */
+const ON_ITS_WAY_MS = 30
+
 type Expected = { readonly expected: PollAnswer; readonly lease: string }
 
 type Polling = Extract<ServerOperation, { readonly do: 'poll' | 'vanish' | 'die' }>
@@ -80,6 +83,22 @@ export class ServerCode {
     const from = performance.now()
     const answer = await this.#device.poll(this.#record.device_code, headers)
     const { expected, lease } = await this.#expect({ from, to: performance.now() }, key, wordOf(answer))
+    const word = this.#compare(answer, expected)
+    this.model.confirm(lease)
+    return word
+  }
+
+  /**
+   * The decision is made while the poll is held, or, on a busy machine, just before it arrives: its answer is the same. If
+   * the decision is refused, the poll ends after its second.
+   */
+  async pollHeld(decision: 'grant' | 'reject', user: User): Promise<string> {
+    const from = performance.now()
+    const poll = this.#device.poll(this.#record.device_code, { prefer: 'wait=1' })
+    await new Promise((resolve) => setTimeout(resolve, ON_ITS_WAY_MS))
+    await this[decision](user)
+    const answer = await poll
+    const { expected, lease } = await this.#expect({ from, to: performance.now() }, null, wordOf(answer))
     const word = this.#compare(answer, expected)
     this.model.confirm(lease)
     return word

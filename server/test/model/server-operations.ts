@@ -8,6 +8,8 @@ export type Stranger = 'wrong secret' | 'other variant' | 'other application' | 
 export type ServerOperation =
   /** Over HTTP. `pace`: after waiting for the interval. */
   | { readonly do: 'poll'; readonly pace: boolean; readonly key: Key }
+  /** A poll after the interval that waits for a decision, and a user who decides meanwhile. */
+  | { readonly do: 'held poll'; readonly decision: 'grant' | 'reject'; readonly user: User }
   /** Two polls over HTTP at the same moment. */
   | { readonly do: 'poll twice at once' }
   /** A poll of an unknown code: `invalid`, without an effect. */
@@ -26,6 +28,14 @@ const strangers = fc.constantFrom<Stranger>('wrong secret', 'other variant', 'ot
 const timeless = [
   { arbitrary: fc.record({ do: fc.constant('poll' as const), pace: fc.constant(false), key: keys }), weight: 9 },
   { arbitrary: fc.record({ do: fc.constant('poll' as const), pace: fc.constant(true), key: keys }), weight: 1 },
+  {
+    arbitrary: fc.record({
+      do: fc.constant('held poll' as const),
+      decision: fc.constantFrom('grant' as const, 'reject' as const),
+      user: users,
+    }),
+    weight: 1,
+  },
   { arbitrary: fc.record({ do: fc.constant('poll twice at once' as const) }), weight: 1 },
   { arbitrary: fc.record({ do: fc.constant('stranger' as const), with: strangers }), weight: 3 },
   { arbitrary: fc.record({ do: fc.constant('vanish' as const), key: keys }), weight: 2 },

@@ -55,6 +55,10 @@ async function perform(
       if (operation.pace) await sleep(code.paceMs)
       code.tick()
       return code.poll(operation.key)
+    case 'held poll':
+      await sleep(code.paceMs)
+      code.tick()
+      return code.pollHeld(operation.decision, operation.user)
     case 'poll twice at once':
       return code.pollTwiceAtOnce()
     case 'stranger':

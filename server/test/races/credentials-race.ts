@@ -1,7 +1,8 @@
 /**
  * Many polls of one code around its grant, on all processes and both paths: one gets the credentials.
  *
- * Each code is polled once before it is granted, so every process starts from a live "pending" hint. What a poll may be
+ * Each code is polled once before it is granted, so every process starts from a live "pending" hint; half of these polls, chosen
+ * at random, are held. What a poll may be
  * answered depends on when it was sent: before the decision was answered, `auth_pending` and `slow_down` are true as well;
  * after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`, nothing else. Only where a
  * process logged that an engine did not answer meanwhile (engine-silences.ts), or got no connection to it within a second, is
@@ -12,7 +13,7 @@ import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireAnswer } from '../rig/device.ts'
-import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
+import { deviceAt, HELD, inLanes, ON_ITS_WAY_MS, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
 /** Two of each code's polls go to the path of the other variant. */
 const WRONG_PATH_POLLS = 2
@@ -23,6 +24,9 @@ const CONNECTION_TIMEOUT_MS = 1_000
 /** Sent together with the decision. */
 const POLLS_BESIDE_THE_GRANT = 4
 
+/** Share of the codes whose first poll is held until the grant. */
+const HELD_SHARE = 0.5
+
 type Answered = { readonly answer: WireAnswer; readonly wrongPath: boolean; readonly tookMs: number }
 
 /** `pollsPerCode` counts polls sent after the decision was answered; the others are additional. */
@@ -31,7 +35,7 @@ export async function raceForCredentials(
   size: { codes: number; pollsPerCode: number },
 ): Promise<string[]> {
   const problems: string[] = []
-  const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0 }
+  const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0, issuedToHeld: 0 }
   // All codes first: a service that is busy with polls may shed code requests.
   const codes = await inLanes(size.codes, 8, (index) =>
     deviceAt(track, index, variantOf(index)).code({ state: `code ${index}` }),
@@ -39,18 +43,22 @@ export async function raceForCredentials(
   const outcomes = await inLanes(size.codes, 12, async (index) => {
     const problem = (text: string) => problems.push(`code ${index}: ${text}`)
     const code = codes[index] as CodeRecord
-    const poll = async (lane: number, wrongPath = false): Promise<Answered> => {
+    const poll = async (lane: number, wrongPath = false, headers = {}): Promise<Answered> => {
       counted.polls += 1
       const device = deviceAt(track, index + lane, variantOf(wrongPath ? index + 1 : index))
       const sentAt = performance.now()
-      const answer = await device.poll(code.device_code)
+      const answer = await device.poll(code.device_code, headers)
       return { answer, wrongPath, tookMs: performance.now() - sentAt }
     }
 
     const mark = track.silences.mark()
-    const first = await poll(0)
-    if (first.answer.body.error !== 'auth_pending') problem(`before the grant: ${describe(first)}`)
-    const beside = Array.from({ length: POLLS_BESIDE_THE_GRANT }, (_, lane) => poll(lane))
+    const held = Math.random() < HELD_SHARE ? poll(0, false, HELD) : null
+    const first = held ? await sleep(ON_ITS_WAY_MS, null) : await poll(0)
+    if (first && first.answer.body.error !== 'auth_pending') problem(`before the grant: ${describe(first)}`)
+    // A poll beside a held one may release it; without any, the held one is woken by the decision.
+    const besides = held && Math.random() < 0.5 ? 0 : POLLS_BESIDE_THE_GRANT
+    const beside = Array.from({ length: besides }, (_, lane) => poll(lane))
+    if (held) beside.push(held)
     const decided = await grantByUser(track, code.user_code)
     if (decided !== 'granted') problem(`could not be granted: ${decided}`)
     const after = Array.from({ length: size.pollsPerCode }, (_, lane) => poll(lane, lane < WRONG_PATH_POLLS))
@@ -71,6 +79,7 @@ export async function raceForCredentials(
       if (wrongPath) problem('issued on the wrong path')
       if (!fits(answer, index)) problem(`wrong credentials ${answer.text}`)
     }
+    if (held && (await held).answer.status === 200) counted.issuedToHeld += 1
     counted.pendingBeforeTheAnswer += heardBeside.filter(isPending).length
     counted.issuedBeforeTheAnswer += heardBeside.filter(({ answer }) => answer.status === 200).length
     return won.length
@@ -84,10 +93,11 @@ export async function raceForCredentials(
   const issued = outcomes.filter((count) => count > 0).length
   const double = outcomes.filter((count) => count > 1).length
   if (double > 0) problems.push(`${double} codes were spent twice`)
+  if (counted.issuedToHeld === 0) problems.push('no held poll got credentials')
   const lost = size.codes - issued
   if (lost > 0) problems.push(`${lost} codes were lost`)
   console.log(
-    `races: credentials, beside the grant: pending=${counted.pendingBeforeTheAnswer} issued=${counted.issuedBeforeTheAnswer}`,
+    `races: credentials, beside the grant: pending=${counted.pendingBeforeTheAnswer} issued=${counted.issuedBeforeTheAnswer} held=${counted.issuedToHeld}`,
   )
   console.log(`races: codes=${size.codes} polls=${counted.polls} issued=${issued} double=${double} lost=${lost}`)
   return problems

@@ -9,7 +9,7 @@ import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import { digestOf } from '../rig/witness.ts'
 import type { SilenceMark } from './engine-silences.ts'
-import { deviceAt, inLanes, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
+import { deviceAt, HELD, inLanes, ON_ITS_WAY_MS, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
 
 /** Minimum share of codes for each outcome of a race. */
 const MIN_SHARE = 0.1
@@ -22,7 +22,10 @@ const SPREAD_MS = 20
 
 const offsetOf = (index: number) => ((index * 7) % (2 * SPREAD_MS)) - SPREAD_MS
 
-/** Both decisions of the same user at the same instant: one counts, and the next poll returns it. */
+/** Share of the polls before a decision that are held, and so bring it themselves. */
+const HELD_SHARE = 0.5
+
+/** Both decisions of the same user at the same instant: one counts, and the held poll or the next one returns it. */
 export async function raceGrantAgainstReject(track: RaceTrack, codes: number): Promise<string[]> {
   const { context, users } = track
   const ends = { granted: 0, rejected: 0 }
@@ -33,13 +36,14 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     // Leaves a pending hint, which the decision has to drop.
     const mark = track.silences.mark()
-    const before = await pollAt(track, index, variant, code)
+    const held = Math.random() < HELD_SHARE ? pollAt(track, index, variant, code, HELD) : null
+    const before = held ? await sleep(ON_ITS_WAY_MS, 'auth_pending') : await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
     const grant = () => retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
     const reject = () => retryUnavailable(() => rejectDeviceCode(context, users[0].id, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
-    const answer = await pollDecided(track, index + 1, variant, code, mark)
+    const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code, mark))
     const heard = answer === 'accepted' ? 'granted' : answer === 'auth_rejected' ? 'rejected' : answer
     if (won.length !== 1 || won[0] !== heard) return `code ${index}: decided ${won.join(' and ')}, heard ${heard}`
     ends[heard as keyof typeof ends] += 1
@@ -71,7 +75,8 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     const expiresAt = performance.now() + Number(clock?.left)
     while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
     const mark = track.silences.mark()
-    const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code))
+    const held = Math.random() < HELD_SHARE ? HELD : {}
+    const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code, held))
     const grant = retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
     const [decision, ...answers] = await Promise.all([grant, ...polls])
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
@@ -144,8 +149,14 @@ function judge(
 const PENDING = ['auth_pending', 'slow_down']
 
 /** One poll on the process of that lane: `accepted`, or the error code. */
-async function pollAt(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord): Promise<string> {
-  const { status, body } = await deviceAt(track, lane, variant).poll(code.device_code)
+async function pollAt(
+  track: RaceTrack,
+  lane: number,
+  variant: WireVariant,
+  code: CodeRecord,
+  headers: Record<string, string> = {},
+): Promise<string> {
+  const { status, body } = await deviceAt(track, lane, variant).poll(code.device_code, headers)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
 }
 

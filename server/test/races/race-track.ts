@@ -20,6 +20,12 @@ export function deviceAt(track: RaceTrack, lane: number, variant: WireVariant): 
   return new Device(track.addresses[lane % track.addresses.length] ?? '', track.application, variant)
 }
 
+/** A poll that waits for the decision (docs/decisions/0050-polls-are-held.md). */
+export const HELD = { prefer: 'wait=10' }
+
+/** Enough for a poll to be held on most machines. If it comes later, it is an ordinary poll. */
+export const ON_ITS_WAY_MS = 30
+
 export const variantOf = (index: number): WireVariant => (index % 2 === 0 ? 'oauth' : 'key')
 
 /** Runs `work` for 0 … count-1 with this concurrency, and returns the results in order. */

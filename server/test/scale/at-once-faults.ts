@@ -16,21 +16,21 @@ export async function measureFaults(ground: AtOnceGround, size: Size) {
     Number(new URL(ground.server.address).port),
     codes.map(({ form }) => form),
   )
-  let killed = 0
-  const killing = setInterval(() => {
-    const pids = ground.pids()
-    const victim = pids[killed % pids.length]
-    if (victim === undefined) return
-    process.kill(victim, 'SIGKILL')
-    killed += 1
-  }, KILL_EVERY_MS)
+  let killing: NodeJS.Timeout | undefined
   try {
-    await untilHeld(ground, size.held * 0.8)
+    await untilHeld(ground, size.held)
+    let killed = 0
+    killing = setInterval(() => {
+      const pids = ground.pids()
+      const victim = pids[killed % pids.length]
+      if (victim === undefined) return
+      process.kill(victim, 'SIGKILL')
+      killed += 1
+    }, KILL_EVERY_MS)
     const restarting = restartEngines(ground, size.seconds)
     const committedAt = await decideAtRate(ground, codes, size)
     await restarting
     clearInterval(killing)
-    console.error("decided", committedAt.size, devices.arrivedAt.size)
     const lost = () => [...committedAt.keys()].filter((device) => !devices.arrivedAt.has(device)).length
     for (let waited = 0; lost() > 0 && waited < ARRIVES_WITHIN_MS; waited += 500) await sleep(500)
     // Until a repeated outcome would be noticed.

@@ -51,6 +51,8 @@ export async function openAtOnceGround<T>(redis: boolean, work: (ground: AtOnceG
     DATABASE_URL: postgres.url,
     ...(redis ? { REDIS_URL: redisEngine.url } : {}),
     DEVICE_CODE_LIFETIME: '3600',
+    // Fixed: if all processes are killed at the same time, the next one has to get the same port.
+    PORT: String(await freePort()),
     METRICS_PORT: '0',
     DRAIN_SECONDS: '0',
   }

@@ -86,7 +86,7 @@ function runDevices({ port, from, localAddress, forms }: Ordered): void {
       `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: localhost\r\n${prefer}` +
         `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${form.length}\r\n\r\n${form}`,
     )
-    let sentAt = 0
+    let sentAt = nowMs()
     let text = ''
     const socket = connect({ port, host: '127.0.0.1', localAddress })
     const send = () => {
