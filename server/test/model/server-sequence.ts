@@ -1,5 +1,6 @@
 /** One sequence of operations on one new code of a running server, from the code request to the final row. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { LEASE_MS } from './reference-model.ts'
 import type { Seen } from './seen.ts'
 import { ServerCode } from './server-code.ts'
 import type { ServerOperation, ServerSequence } from './server-operations.ts'
@@ -28,7 +29,9 @@ export async function liveOnServer(world: World, sequence: ServerSequence, seen:
     for (const [index, operation] of sequence.operations.entries()) {
       code.tick()
       const { model } = code
-      if (model.leased && model.lease && model.lease.until - model.now < MAX_OPERATION_MS) {
+      // A held poll waits for a second more, and for its interval.
+      const maxMs = operation.do === 'held poll' ? LEASE_MS : MAX_OPERATION_MS
+      if (model.leased && model.lease && model.lease.until - model.now <= maxMs) {
         await advanceTo(model.lease.until)
       }
       const answer = await perform(code, operation, advanceTo).catch((error: Error) => {
