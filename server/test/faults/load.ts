@@ -1,9 +1,9 @@
 /** Devices and a user who continue through faults, and record every answer. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
-import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
-import { enterUserCode } from '../../src/flows/device/enter-code.ts'
-import { type CodeRecord, Device } from '../rig/device.ts'
+import { MAX_HINT_MS } from '../../src/gate/gate.ts'
+import { type RecordedCode, RecordedCodes } from '../history/recorded-code.ts'
+import { Device } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
 export type Load = {
@@ -27,6 +27,9 @@ type Decision = 'granted' | 'rejected' | 'unknown' | 'none'
 const POLL_OUTCOMES = ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid']
 const DEVICES = 24
 
+/** The longest outage of PostgreSQL, with the time to reconnect, and then the life of a hint or a lease, which is the same. */
+const PENDING_MAY_BE_OLD_MS = 10_000 + MAX_HINT_MS
+
 export function startLoad(given: {
   addresses: readonly string[]
   application: MadeApplication
@@ -36,16 +39,20 @@ export function startLoad(given: {
   const { addresses, application, context, user } = given
   const totals: UsageCounters = { polls: 0, codesRequested: 0, codesRefused: 0, granted: 0, rejected: 0, collected: 0 }
   const problems: string[] = []
+  const codes = new RecordedCodes()
   let finishing = false
 
   const device = (lane: number) =>
     new Device(addresses[lane % addresses.length] ?? '', application, lane % 2 === 0 ? 'oauth' : 'key')
 
-  async function requestCode(lane: number): Promise<CodeRecord | null> {
+  async function requestCode(lane: number): Promise<RecordedCode | null> {
+    const calledAt = performance.now()
     const answer = await device(lane).request()
     if (answer.status === 200) {
       totals.codesRequested += 1
-      return answer.body
+      const code = codes.add(device(lane), answer.body, calledAt)
+      code.history.pendingMayBeOld(PENDING_MAY_BE_OLD_MS)
+      return code
     }
     totals.codesRefused += 1
     const wellRefused = answer.status === 503 && answer.body.error === 'unavailable' && answer.headers['retry-after']
@@ -53,11 +60,11 @@ export function startLoad(given: {
     return null
   }
 
-  async function decide(code: CodeRecord, yes: boolean): Promise<Decision> {
+  async function decide(code: RecordedCode, yes: boolean): Promise<Decision> {
     try {
-      const entered = await enterUserCode(context, user.id, code.user_code)
+      const entered = await code.enter(context, user)
       if (entered.outcome !== 'claimed') return 'none'
-      const decision = await (yes ? grantDeviceCode : rejectDeviceCode)(context, user.id, entered.code)
+      const decision = await (yes ? code.grant(context, user, entered.code) : code.reject(context, user, entered.code))
       if (decision.outcome === 'granted') totals.granted += 1
       if (decision.outcome === 'rejected') totals.rejected += 1
       return decision.outcome === 'granted' || decision.outcome === 'rejected' ? decision.outcome : 'none'
@@ -67,18 +74,18 @@ export function startLoad(given: {
   }
 
   /** Polls until a final outcome, alternating between the processes, at least once a second. */
-  async function collect(code: CodeRecord, lane: number): Promise<string> {
+  async function collect(code: RecordedCode, lane: number): Promise<string> {
     for (let poll = 0; poll < 120; poll += 1) {
       const at = new Device(
         addresses[(lane + poll) % addresses.length] ?? '',
         application,
         lane % 2 === 0 ? 'oauth' : 'key',
       )
-      const answer = await at.poll(code.device_code)
+      const answer = await code.poll(at)
       totals.polls += 1
       if (answer.status === 200) {
         totals.collected += 1
-        const after = await at.poll(code.device_code)
+        const after = await code.poll(at)
         // While PostgreSQL is down the delivery cannot be confirmed; then the outcome is not final.
         if (!['invalid', 'auth_pending', 'slow_down'].includes(after.body.error))
           problems.push(`after a 200: ${after.text}`)
@@ -105,7 +112,7 @@ export function startLoad(given: {
     }
   }
 
-  async function follow(code: CodeRecord, lane: number): Promise<void> {
+  async function follow(code: RecordedCode, lane: number): Promise<void> {
     const heard = collect(code, lane)
     await sleep(500 + Math.random() * 2_500)
     let decision = await decide(code, lane % 3 !== 0)
@@ -135,7 +142,7 @@ export function startLoad(given: {
     finish: async () => {
       finishing = true
       await Promise.all(lanes)
-      return problems
+      return [...problems, ...codes.judge('faults')]
     },
   }
 }

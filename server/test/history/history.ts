@@ -62,14 +62,18 @@ export class History {
     }
   }
 
-  /** Requests the code. It expires so many seconds after the service handled the request, which was while the client waited. */
-  async request<T extends { readonly expires_in: number }>(send: () => Promise<T>): Promise<T> {
-    const from = performance.now()
-    const code = await this.record({ do: 'request' }, send, () => plain('requested'))
-    const lifetimeMs = code.expires_in * 1000
-    const [calledAt, answeredAt] = [from + lifetimeMs, performance.now() + lifetimeMs]
-    this.#operations.push({ call: { do: 'expire' }, answer: plain('expired'), calledAt, answeredAt })
-    return code
+  /**
+   * The request of the code was just answered. The code expires so many seconds after the service handled the request, which
+   * was while the client waited.
+   */
+  requested(calledAt: number, lifetimeSeconds: number): void {
+    const answeredAt = performance.now()
+    const lifetimeMs = lifetimeSeconds * 1000
+    const end = { calledAt: calledAt + lifetimeMs, answeredAt: answeredAt + lifetimeMs }
+    this.#operations.push(
+      { call: { do: 'request' }, answer: plain('requested'), calledAt, answeredAt },
+      { call: { do: 'expire' }, answer: plain('expired'), ...end },
+    )
   }
 
   /**

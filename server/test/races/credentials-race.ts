@@ -9,11 +9,19 @@
  * the code polled again when the hint must have ended.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { grantDeviceCode } from '../../src/flows/device/decide.ts'
-import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
-import type { CodeRecord, WireAnswer } from '../rig/device.ts'
-import { deviceAt, HELD, inLanes, ON_ITS_WAY_MS, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
+import type { RecordedCode } from '../history/recorded-code.ts'
+import type { WireAnswer } from '../rig/device.ts'
+import {
+  deviceAt,
+  HELD,
+  inLanes,
+  ON_ITS_WAY_MS,
+  type RaceTrack,
+  requestAt,
+  retryUnavailable,
+  variantOf,
+} from './race-track.ts'
 
 /** Two of each code's polls go to the path of the other variant. */
 const WRONG_PATH_POLLS = 2
@@ -37,17 +45,15 @@ export async function raceForCredentials(
   const problems: string[] = []
   const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0, issuedToHeld: 0 }
   // All codes first: a service that is busy with polls may shed code requests.
-  const codes = await inLanes(size.codes, 8, (index) =>
-    deviceAt(track, index, variantOf(index)).code({ state: `code ${index}` }),
-  )
+  const codes = await inLanes(size.codes, 8, (index) => requestAt(track, index, { state: `code ${index}` }))
   const outcomes = await inLanes(size.codes, 12, async (index) => {
     const problem = (text: string) => problems.push(`code ${index}: ${text}`)
-    const code = codes[index] as CodeRecord
+    const code = codes[index] as RecordedCode
     const poll = async (lane: number, wrongPath = false, headers = {}): Promise<Answered> => {
       counted.polls += 1
       const device = deviceAt(track, index + lane, variantOf(wrongPath ? index + 1 : index))
       const sentAt = performance.now()
-      const answer = await device.poll(code.device_code, headers)
+      const answer = await code.poll(device, headers)
       return { answer, wrongPath, tookMs: performance.now() - sentAt }
     }
 
@@ -59,7 +65,7 @@ export async function raceForCredentials(
     const besides = held && Math.random() < 0.5 ? 0 : POLLS_BESIDE_THE_GRANT
     const beside = Array.from({ length: besides }, (_, lane) => poll(lane))
     if (held) beside.push(held)
-    const decided = await grantByUser(track, code.user_code)
+    const decided = await grantByUser(track, code)
     if (decided !== 'granted') problem(`could not be granted: ${decided}`)
     const after = Array.from({ length: size.pollsPerCode }, (_, lane) => poll(lane, lane < WRONG_PATH_POLLS))
 
@@ -71,6 +77,7 @@ export async function raceForCredentials(
     const unconnected = late.every(({ tookMs }) => tookMs >= CONNECTION_TIMEOUT_MS)
     const excused = late.length > 0 && late.every(isPending) && (unconnected || (await track.silences.metSince(mark)))
     if (excused) {
+      code.history.pendingMayBeOld(MAX_HINT_MS)
       await sleep(MAX_HINT_MS)
       heardAfter.push(await poll(0))
     } else for (const each of late) problem(`after the grant: ${describe(each)}`)
@@ -103,10 +110,10 @@ export async function raceForCredentials(
   return problems
 }
 
-async function grantByUser({ context, users }: RaceTrack, userCode: string): Promise<string> {
-  const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, userCode))
+async function grantByUser({ context, users }: RaceTrack, code: RecordedCode): Promise<string> {
+  const entered = await retryUnavailable(() => code.enter(context, users[0]))
   if (entered.outcome !== 'claimed') return entered.outcome
-  return (await retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))).outcome
+  return (await retryUnavailable(() => code.grant(context, users[0], entered.code))).outcome
 }
 
 function isFinal({ answer }: Answered): boolean {

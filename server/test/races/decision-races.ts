@@ -3,13 +3,21 @@
  * counts only if both occurred: a race with one outcome proves nothing about the other.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
-import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { MAX_HINT_MS } from '../../src/gate/gate.ts'
-import type { CodeRecord, WireVariant } from '../rig/device.ts'
+import type { RecordedCode } from '../history/recorded-code.ts'
+import type { WireVariant } from '../rig/device.ts'
 import { digestOf } from '../rig/witness.ts'
 import type { SilenceMark } from './engine-silences.ts'
-import { deviceAt, HELD, inLanes, ON_ITS_WAY_MS, type RaceTrack, retryUnavailable, variantOf } from './race-track.ts'
+import {
+  deviceAt,
+  HELD,
+  inLanes,
+  ON_ITS_WAY_MS,
+  type RaceTrack,
+  requestAt,
+  retryUnavailable,
+  variantOf,
+} from './race-track.ts'
 
 /** Minimum share of codes for each outcome of a race. */
 const MIN_SHARE = 0.1
@@ -31,16 +39,16 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
   const ends = { granted: 0, rejected: 0 }
   const problems = await inLanes(codes, 8, async (index) => {
     const variant = variantOf(index)
-    const code = await deviceAt(track, index, variant).code()
-    const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, code.user_code))
+    const code = await requestAt(track, index)
+    const entered = await retryUnavailable(() => code.enter(context, users[0]))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     // Leaves a pending hint, which the decision has to drop.
     const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? pollAt(track, index, variant, code, HELD) : null
     const before = held ? await sleep(ON_ITS_WAY_MS, 'auth_pending') : await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
-    const grant = () => retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
-    const reject = () => retryUnavailable(() => rejectDeviceCode(context, users[0].id, entered.code))
+    const grant = () => retryUnavailable(() => code.grant(context, users[0], entered.code))
+    const reject = () => retryUnavailable(() => code.reject(context, users[0], entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
     const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code, mark))
@@ -65,19 +73,20 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
   let leadMs = 40
   const problems = await inLanes(codes, 20, async (index) => {
     const variant = variantOf(index)
-    const code = await deviceAt(track, index, variant).code()
-    const entered = await retryUnavailable(() => enterUserCode(context, users[0].id, code.user_code))
+    const code = await requestAt(track, index)
+    const entered = await retryUnavailable(() => code.enter(context, users[0]))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     const [clock] = await track.database.query<{ left: number }>(
       'select extract(epoch from $1::timestamptz - clock_timestamp()) * 1000 as left',
       [new Date(entered.code.expiresAt)],
     )
     const expiresAt = performance.now() + Number(clock?.left)
+    code.history.pendingMayBeOld(EXPIRY_IS_HEARD_MS)
     while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
     const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? HELD : {}
     const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code, held))
-    const grant = retryUnavailable(() => grantDeviceCode(context, users[0].id, entered.code))
+    const grant = retryUnavailable(() => code.grant(context, users[0], entered.code))
     const [decision, ...answers] = await Promise.all([grant, ...polls])
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
     leadMs += end === 'granted' ? -STEP_MS : STEP_MS
@@ -103,20 +112,20 @@ export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<
   const ends = { closed: 0, granted_before_the_second_came: 0 }
   let lagMs = 100
   const problems = await inLanes(codes, 8, async (index) => {
-    const code = await deviceAt(track, index, variantOf(index)).code()
+    const code = await requestAt(track, index)
     const entries = await Promise.all(
       users.map(async (user, second) => {
         if (second) await sleep(Math.max(0, lagMs + offsetOf(index)))
-        const entered = await retryUnavailable(() => enterUserCode(context, user.id, code.user_code))
+        const entered = await retryUnavailable(() => code.enter(context, user))
         if (entered.outcome !== 'claimed') return { user, claimed: false, granted: false }
-        const decision = await retryUnavailable(() => grantDeviceCode(context, user.id, entered.code))
+        const decision = await retryUnavailable(() => code.grant(context, user, entered.code))
         return { user, claimed: true, granted: decision.outcome === 'granted' }
       }),
     )
     const [row] = await database.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
       `select claimed_by, entry_closed, (select count(*)::int from grants g where g.device_code_id = d.id) as grants
        from device_codes d where user_code_digest = $1 order by created_at desc limit 1`,
-      [digestOf(context, code.user_code)],
+      [digestOf(context, code.record.user_code)],
     )
     const claimants = entries.filter((entry) => entry.claimed)
     const granted = entries.filter((entry) => entry.granted)
@@ -153,22 +162,29 @@ async function pollAt(
   track: RaceTrack,
   lane: number,
   variant: WireVariant,
-  code: CodeRecord,
+  code: RecordedCode,
   headers: Record<string, string> = {},
 ): Promise<string> {
-  const { status, body } = await deviceAt(track, lane, variant).poll(code.device_code, headers)
+  const { status, body } = await code.poll(deviceAt(track, lane, variant), headers)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
 }
 
 /** A poll sent after a decision was answered: it returns the outcome, unless an engine did not answer. */
-async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord, mark: SilenceMark) {
+async function pollDecided(
+  track: RaceTrack,
+  lane: number,
+  variant: WireVariant,
+  code: RecordedCode,
+  mark: SilenceMark,
+) {
   const heard = await pollAt(track, lane, variant, code)
   if (!PENDING.includes(heard) || !(await track.silences.metSince(mark))) return heard
+  code.history.pendingMayBeOld(MAX_HINT_MS)
   await sleep(MAX_HINT_MS)
   return pollAt(track, lane, variant, code)
 }
 
-async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: CodeRecord) {
+async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode) {
   const end = performance.now() + EXPIRY_IS_HEARD_MS
   for (;;) {
     const heard = await pollAt(track, lane, variant, code)

@@ -1,6 +1,7 @@
 /** Shared by all races: devices, users and their concurrency. */
 import type { Context } from '../../src/flows/context.ts'
 import { Unavailable } from '../../src/store/postgres/postgres.ts'
+import type { RecordedCode, RecordedCodes } from '../history/recorded-code.ts'
 import { Device, type WireVariant } from '../rig/device.ts'
 import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
@@ -13,6 +14,7 @@ export type RaceTrack = {
   readonly database: TestDatabase
   readonly users: readonly [MadeUser, MadeUser]
   readonly silences: EngineSilences
+  readonly codes: RecordedCodes
 }
 
 /** A device whose requests go to the given process. */
@@ -25,6 +27,17 @@ export const HELD = { prefer: 'wait=10' }
 
 /** Enough for a poll to be held on most machines. If it comes later, it is an ordinary poll. */
 export const ON_ITS_WAY_MS = 30
+
+/** Requests a code from the process of that lane. */
+export async function requestAt(
+  track: RaceTrack,
+  lane: number,
+  parameters: Record<string, string> = {},
+): Promise<RecordedCode> {
+  const device = deviceAt(track, lane, variantOf(lane))
+  const calledAt = performance.now()
+  return track.codes.add(device, await device.code(parameters), calledAt)
+}
 
 export const variantOf = (index: number): WireVariant => (index % 2 === 0 ? 'oauth' : 'key')
 

@@ -1,6 +1,7 @@
 /**
  * npm run verify:races: nothing is issued twice and nothing is lost under concurrency. Three server processes on
- * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls.
+ * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls. The history
+ * of every code is recorded, and has to be one that the contract allows.
  *
  *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
  *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
@@ -9,6 +10,7 @@
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
+import { RecordedCodes } from '../history/recorded-code.ts'
 import { createTestDatabase } from '../rig/engines/database.ts'
 import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
 import { startServerProcess } from '../rig/process/server-process.ts'
@@ -57,6 +59,7 @@ const start = (more: Record<string, string> = {}) =>
   Promise.all(Array.from({ length: processes }, () => startServerProcess({ ...environment, ...more })))
 const servers = await start()
 const shortLived = await start({ DEVICE_CODE_LIFETIME: '3' })
+const recorded = new RecordedCodes()
 const silences = watchEngines(context, [...servers, ...shortLived])
 const track = (racing: typeof servers): RaceTrack => ({
   addresses: racing.map((each) => each.address),
@@ -65,6 +68,7 @@ const track = (racing: typeof servers): RaceTrack => ({
   database,
   users,
   silences,
+  codes: recorded,
 })
 
 try {
@@ -74,6 +78,7 @@ try {
     await raceTwoAccounts(track(servers), decisions),
     await raceForCredentials(track(servers), { codes, pollsPerCode }),
   ].flat()
+  problems.push(...recorded.judge('races'))
   const silent = silences.codes
   if (silent > 0) console.error(`races: an engine was silent during ${silent} codes`)
   if (silent > SILENT_AT_MOST * (codes + 3 * decisions)) problems.push(`${silent} codes met a silent engine: too busy`)
