@@ -19,55 +19,63 @@ export type Verdict = {
 
 export function check(history: readonly Operation[]): Verdict {
   const operations = [...history].sort((one, other) => one.calledAt - other.calledAt)
+  const at = (index: number) => operations[index] as Operation
+  /** 1 for each operation that is in the order. */
+  const taken = new Uint8Array(operations.length)
+  const order: number[] = []
+  let longest: readonly number[] = []
+  let unexplained = operations.filter(({ answer }) => answer !== null).length
   const searched = new Set<string>()
-  const order: Operation[] = []
-  let longest: readonly Operation[] = []
 
-  function search(taken: bigint, state: State): boolean {
-    const absorbed = absorb(taken, state)
-    const before = order.length - absorbed.count
+  function take(index: number): void {
+    taken[index] = 1
+    order.push(index)
+    if (at(index).answer !== null) unexplained -= 1
+  }
+
+  function giveBack(length: number): void {
+    for (const index of order.splice(length)) {
+      taken[index] = 0
+      if (at(index).answer !== null) unexplained += 1
+    }
+  }
+
+  function search(state: State): boolean {
+    const text = textOf(state)
+    const before = order.length
+    while (mayComeNext().some((index) => isTakenAtOnce(state, index)));
     if (order.length > longest.length) longest = [...order]
-    if (isExplained(absorbed.taken)) return true
-    const configuration = `${absorbed.taken}|${textOf(state)}`
+    if (unexplained === 0) return true
+    const configuration = `${taken.join('')}|${text}`
     if (!searched.has(configuration)) {
       searched.add(configuration)
-      for (const index of mayComeNext(absorbed.taken)) {
-        const operation = operations[index] as Operation
-        const next = step(state, operation)
+      for (const index of mayComeNext()) {
+        const next = step(state, at(index))
         // Whether and when an unknown operation changed nothing makes no difference.
-        if (next === null || (operation.answer === null && textOf(next) === textOf(state))) continue
-        order.push(operation)
-        if (search(absorbed.taken | (1n << BigInt(index)), next)) return true
-        order.pop()
+        if (next === null || (at(index).answer === null && textOf(next) === text)) continue
+        const length = order.length
+        take(index)
+        if (search(next)) return true
+        giveBack(length)
       }
     }
-    order.length = before
+    giveBack(before)
     return false
   }
 
-  /** Takes the answers that are allowed now and never go with a change. */
-  function absorb(taken: bigint, state: State): { taken: bigint; count: number } {
-    let count = 0
-    for (let found = true; found; ) {
-      found = false
-      for (const index of mayComeNext(taken)) {
-        const operation = operations[index] as Operation
-        if (!changesNothing(operation) || step(state, operation) === null) continue
-        taken |= 1n << BigInt(index)
-        order.push(operation)
-        count += 1
-        found = true
-      }
-    }
-    return { taken, count }
+  /** Takes an answer that is allowed now and never goes with a change. */
+  function isTakenAtOnce(state: State, index: number): boolean {
+    if (!changesNothing(at(index)) || step(state, at(index)) === null) return false
+    take(index)
+    return true
   }
 
   /** Those that were called before any other one left was answered. */
-  function mayComeNext(taken: bigint): number[] {
+  function mayComeNext(): number[] {
     const found: number[] = []
     let firstAnswer = Infinity
     for (const [index, { calledAt, answeredAt }] of operations.entries()) {
-      if ((taken >> BigInt(index)) & 1n) continue
+      if (taken[index] === 1) continue
       if (calledAt > firstAnswer) break
       found.push(index)
       firstAnswer = Math.min(firstAnswer, answeredAt)
@@ -75,12 +83,8 @@ export function check(history: readonly Operation[]): Verdict {
     return found
   }
 
-  function isExplained(taken: bigint): boolean {
-    return operations.every(({ answer }, index) => answer === null || (taken >> BigInt(index)) & 1n)
-  }
-
-  const accepted = search(0n, NOT_REQUESTED)
-  return { accepted, order: accepted ? order : longest }
+  const accepted = search(NOT_REQUESTED)
+  return { accepted, order: (accepted ? order : longest).map(at) }
 }
 
 /** The problem of a refused history, one line per operation; null if it is accepted. `*`: not explained. */
