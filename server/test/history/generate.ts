@@ -47,7 +47,8 @@ const CALLS = [
 
 const pick = <T>(random: Random, values: readonly T[]): T => values[between(random, 0, values.length - 1)] as T
 
-function callFrom(random: Random): Call {
+/** Any operation after the request of the code. */
+export function callFrom(random: Random): Call {
   const what = pick(random, CALLS)
   const { user, account } = pick(random, USERS)
   if (what === 'enter') return { do: what, user, account }

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
+import { deviceMutants } from './device-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -19,6 +20,7 @@ const all = [
   ...vettingMutants,
   ...signInMutants,
   ...providerMutants,
+  ...deviceMutants,
 ]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 
