@@ -24,7 +24,7 @@ export class RecordedCode {
   poll(device: Device, headers: Record<string, string> = {}): Promise<WireAnswer> {
     const path = device.variant === this.#variant ? 'own' : 'other'
     const send = () => device.poll(this.record.device_code, headers)
-    return this.history.record({ do: 'poll', key: null, path }, send, readPoll)
+    return this.history.record({ do: 'poll', key: headers['idempotency-key'] ?? null, path }, send, readPoll)
   }
 
   /** Each user of these proofs is the only one of their account. */

@@ -300,11 +300,7 @@ const changed: readonly Changed[] = [
   ],
 ]
 
-export const deviceMutants: readonly Mutant[] = changed.map(([id, text, replacement, allows]) => ({
-  id,
-  file: 'server/src/core/device/code.ts',
-  text,
-  replacement,
-  tests: ['server/test/history/simulate.test.ts'],
-  allows,
-}))
+export const deviceMutants: readonly Mutant[] = changed.map(([id, text, replacement, allows]) => {
+  const tests = ['server/test/history/simulate.test.ts']
+  return { id, file: 'server/src/core/device/code.ts', text, replacement, tests, allows }
+})

@@ -3,6 +3,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { transformSync } from 'esbuild'
 import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
+import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -21,6 +22,7 @@ const all = [
   ...signInMutants,
   ...providerMutants,
   ...deviceMutants,
+  ...deviceFlowMutants,
 ]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 

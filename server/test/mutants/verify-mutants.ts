@@ -14,6 +14,7 @@ import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
 import { randomFrom } from '../model/suspension-traffic.ts'
 import { authorizationMutants } from './authorization-mutants.ts'
+import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -45,6 +46,7 @@ const chosen = choose([
   ...signInMutants,
   ...providerMutants,
   ...deviceMutants,
+  ...deviceFlowMutants,
 ])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
