@@ -2,9 +2,6 @@
  * Simulates clients of the state machine (core/device/code.ts) and records their history. A final outcome is delivered in
  * several steps, as the service does it: a poll takes the lease, sends the answer, then confirms that it was sent; the answer
  * may get lost before or after that. Time and chance come from a seed.
- *
- * A client with an Idempotency-Key waits for the answer to its poll, or loses it, before it sends the next. If it did not, the
- * second could take the lease over from the first and release it, and a third poll would get the outcome, too.
  */
 import {
   accept,
@@ -39,8 +36,6 @@ export function simulate(random: () => number, size: number): Operation[] {
     { call: { do: 'expire' }, answer: plain('expired'), calledAt: EXPIRES_AT, answeredAt: EXPIRES_AT },
   ]
   const agenda: { readonly at: number; readonly work: () => void }[] = []
-  /** The keys whose client waits for an answer. */
-  const polling = new Set<string | null>()
   let code: DeviceCode = makeDeviceCode()
   let now = 0
   let ids = 0
@@ -52,27 +47,17 @@ export function simulate(random: () => number, size: number): Operation[] {
 
   function hear(call: Call, calledAt: number, answer: Answer): void {
     if (random() < 0.1) lose(call, calledAt)
-    else later(() => end(call, { call, answer, calledAt, answeredAt: now }))
+    else later(() => history.push({ call, answer, calledAt, answeredAt: now }))
   }
 
   function lose(call: Call, calledAt: number): void {
-    end(call, { call, answer: null, calledAt, answeredAt: Infinity })
-  }
-
-  function end(call: Call, operation: Operation): void {
-    history.push(operation)
-    if (call.do === 'poll') polling.delete(call.key)
+    history.push({ call, answer: null, calledAt, answeredAt: Infinity })
   }
 
   function send(call: Call): void {
     if (call.do === 'expire' || call.do === 'request') return
     const calledAt = now
-    if (call.do !== 'poll') {
-      later(() => handleDecision(call, calledAt))
-    } else if (call.key === null || !polling.has(call.key)) {
-      polling.add(call.key)
-      later(() => handlePoll(call, calledAt))
-    }
+    later(() => (call.do === 'poll' ? handlePoll(call, calledAt) : handleDecision(call, calledAt)))
   }
 
   function handlePoll(call: Poll, calledAt: number): void {

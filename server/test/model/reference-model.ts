@@ -126,9 +126,12 @@ export class ReferenceCode {
     this.lease = held
   }
 
-  /** The client disconnected before the answer was sent: the next poll may have it at once, unless another holds it. */
+  /**
+   * The client disconnected before the answer was sent: the next poll may have it at once, unless another holds it, or one
+   * with the same key may still send it.
+   */
   release(lease: string): void {
-    if (this.sent === null && this.lease?.id === lease) this.lease = null
+    if (this.sent === null && this.lease?.id === lease && this.lease.key === null) this.lease = null
   }
 
   enter(user: string, account: string): EntryAnswer {

@@ -294,8 +294,8 @@ const changed: readonly Changed[] = [
   ],
   [
     'release-decides',
-    'return { ...code, delivery: null }',
-    "return { ...code, status: 'rejected', delivery: null }",
+    '{ ...code, delivery: null } : code',
+    "{ ...code, status: 'rejected', delivery: null } : code",
     'a user’s yes becomes a no when the device’s connection breaks',
   ],
 ]

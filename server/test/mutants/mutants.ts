@@ -28,6 +28,14 @@ export const mutants: readonly Mutant[] = [
     allows: 'a device that polled before the user’s no is told auth_pending for up to ten more seconds',
   },
   {
+    id: 'release-frees-a-shared-key',
+    file: 'server/src/core/device/code.ts',
+    text: 'delivery.idempotencyKey === null ? { ...code, delivery: null } : code',
+    replacement: '{ ...code, delivery: null }',
+    tests: ['server/test/core/device/code.test.ts'],
+    allows: 'two polls with one Idempotency-Key at the same time let a third collect the outcome as well',
+  },
+  {
     id: 'S01',
     file: 'server/src/store/device/codes.ts',
     text: 'from device_codes where id = $1 and expires_at = $2 for update`',

@@ -119,11 +119,12 @@ export function confirm(code: DeviceCode, delivery: Delivery): DeviceCode {
 
 /**
  * The client disconnected before the response was sent: the next poll may take the outcome at once, unless another one
- * holds it.
+ * holds it. With an Idempotency-Key the lease stays: another poll with the same key may be sending its response still,
+ * and a retry with this key does not wait for the lease.
  */
 export function release(code: DeviceCode, delivery: Delivery): DeviceCode {
   if (code.status === 'used' || code.delivery?.leaseId !== delivery.leaseId) return code
-  return { ...code, delivery: null }
+  return delivery.idempotencyKey === null ? { ...code, delivery: null } : code
 }
 
 /**

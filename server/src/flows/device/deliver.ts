@@ -2,8 +2,8 @@
  * Delivery of final outcomes: credentials are issued once and delivered until sent. docs/interface.md, "Delivery".
  *
  * A poll that gets a final outcome leases it. Once the answer is handed to the network, the code becomes `used`. If the
- * client disconnects before that, the lease is released and the next poll gets the same credentials at once. If this
- * process dies, the next poll after the lease's end gets them.
+ * client disconnects before that, the next poll gets the same credentials at once; if the poll had an Idempotency-Key,
+ * the next one with the same key. If this process dies, the next poll after the lease's end gets them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { confirm, type Delivery, type DeviceCode, release } from '../../core/device/code.ts'

@@ -228,6 +228,14 @@ describe('delivery', () => {
     expect(outcomeOf(pollAt(confirm(freed, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
   })
 
+  test('a poll with the key of one that is being answered frees nothing when its client disconnects', () => {
+    const first = leasedBy(accepted, NOW, { idempotencyKey: 'key-1' })
+    const second = leasedBy(first, NOW, { leaseId: 'lease-2', idempotencyKey: 'key-1' })
+    const after = release(second, deliveryOf(second))
+    expect(pollAt(after, NOW, { leaseId: 'lease-3' })).toEqual({ answer: 'being_delivered' })
+    expect(outcomeOf(pollAt(after, NOW, { leaseId: 'lease-3', idempotencyKey: 'key-1' }))).toBe('accepted')
+  })
+
   test('an expired lease that was not taken over still confirms: its answer was sent', () => {
     const leased = leasedBy(accepted, NOW)
     expect(outcomeOf(pollAt(confirm(leased, deliveryOf(leased)), NOW + 2 * LEASE_MS))).toBe('invalid')
