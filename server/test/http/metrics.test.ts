@@ -250,6 +250,9 @@ describe('the names', () => {
     expect(text.split('\n').length).toBeLessThan(2_500)
   })
 
+  /** Only with `serve --processes`: server/test/faults/processes.test.ts. */
+  const OF_THE_SUPERVISOR = ['latchkey_processes', 'latchkey_process_deaths_total']
+
   it('used in alerts, dashboard and documentation exist', async () => {
     const { text } = await scrape()
     const there = new Set(
@@ -267,7 +270,8 @@ describe('the names', () => {
     }
     const [, metrics = ''] = /^## Metrics\n(.*?)^## /ms.exec(read('docs/operations/monitoring.md')) ?? []
     const documented = new Set(Array.from(metrics.matchAll(/^\| `([a-z_]+)/gm), ([, name = '']) => name))
-    expect([...documented].sort()).toEqual(Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name).sort())
+    const served = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name)
+    expect([...documented].sort()).toEqual([...served, ...OF_THE_SUPERVISOR].sort())
   })
 
   it('of alerts have a paragraph each in the operations guide', () => {

@@ -218,6 +218,7 @@ describe('the log', () => {
       {
         level: 'debug',
         time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+        pid: expect.any(Number),
         requestId: idOf(answer),
         route: '/auth/oauth/device/polling',
         event: 'answered',
