@@ -43,6 +43,8 @@ async function writeEverywhere(text: string): Promise<void> {
   await database.query('update review_decisions set words = $1', [text])
   await database.query('update application_proposals set name = $1', [text])
   await database.query('update operator_changes set email = $1', [text])
+  await database.query('alter table management_keys drop constraint if exists management_keys_label_check')
+  await database.query('update management_keys set label = $1', [text])
   await database.query(
     'update reviews set appeal = $1, appealed_at = now(), appealed_by = $2, closed_at = null where application_id = $3',
     [text, service.user.id, id],
