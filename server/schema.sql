@@ -107,7 +107,10 @@ CREATE TABLE public.accounts (
     only_applications text[],
     second_factor_required_at timestamp with time zone,
     created_at timestamp with time zone NOT NULL,
+    closed_at timestamp with time zone,
+    erased_at timestamp with time zone,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
+    CONSTRAINT accounts_erased_after_closed CHECK (((erased_at IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT accounts_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
     CONSTRAINT accounts_id_check CHECK ((id ~ '^acc_[0-9a-z]{12}$'::text)),
     CONSTRAINT accounts_logo_check CHECK ((length(logo) <= 262144)),
@@ -465,7 +468,7 @@ CREATE TABLE public.grants (
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_key_change_complete CHECK (((key_changed_at IS NULL) = (previous_key_id IS NULL))),
     CONSTRAINT grants_one_origin CHECK (((device_code_id IS NULL) <> (dialog_id IS NULL))),
-    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'key_retired'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_operator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_reset'::text]))),
+    CONSTRAINT grants_revocation_reason_check CHECK ((revocation_reason = ANY (ARRAY['account_closed'::text, 'application_deleted'::text, 'application_suspended'::text, 'authorization_code_refused'::text, 'authorization_code_reused'::text, 'credential_reported'::text, 'key_retired'::text, 'never_collected'::text, 'password_changed'::text, 'refresh_token_reused'::text, 'removed_by_administrator'::text, 'removed_by_operator'::text, 'removed_by_user'::text, 'revoked_by_application'::text, 'revoked_by_review'::text, 'test_mode_ended'::text, 'user_disabled'::text, 'user_erased'::text, 'user_reset'::text]))),
     CONSTRAINT grants_revoked_with_reason CHECK (((revoked_at IS NULL) = (revocation_reason IS NULL))),
     CONSTRAINT grants_test_a_day_at_most CHECK ((test_ends_at <= (created_at + '24:00:00'::interval))),
     CONSTRAINT grants_variant_check CHECK ((variant = ANY (ARRAY['token_set'::text, 'access_key'::text])))
@@ -899,9 +902,6 @@ CREATE TABLE public.webhook_endpoints (
 );
 
 ALTER TABLE ONLY public.accounts
-    ADD CONSTRAINT accounts_external_id_key UNIQUE (external_id);
-
-ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.accounts
@@ -1083,11 +1083,15 @@ ALTER TABLE ONLY public.webhook_endpoints
 
 CREATE INDEX accounts_created_at_idx ON public.accounts USING btree (created_at, slug);
 
+CREATE UNIQUE INDEX accounts_external_id_idx ON public.accounts USING btree (external_id) WHERE (closed_at IS NULL);
+
 CREATE INDEX accounts_has_operators_idx ON public.accounts USING btree (id) WHERE has_operators;
 
 CREATE INDEX accounts_name_idx ON public.accounts USING btree (lower(name) COLLATE "C", slug);
 
 CREATE INDEX accounts_slug_idx ON public.accounts USING btree (slug COLLATE "C");
+
+CREATE INDEX accounts_to_erase_idx ON public.accounts USING btree (closed_at) WHERE ((closed_at IS NOT NULL) AND (erased_at IS NULL));
 
 CREATE INDEX application_days_day_idx ON public.application_days USING btree (day);
 

@@ -9,8 +9,7 @@ create table accounts (
                         constraint accounts_slug_check check (slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$' and slug !~ '^xn--'),
   name                  text not null constraint accounts_name_check check (length(name) between 1 and 100),
   -- Id at the service that adopted Latchkey.
-  external_id           text constraint accounts_external_id_key unique
-                        constraint accounts_external_id_check check (length(external_id) between 1 and 200),
+  external_id           text constraint accounts_external_id_check check (length(external_id) between 1 and 200),
   colour                text constraint accounts_colour_check check (colour ~ '^#[0-9a-f]{6}$'),
   -- PNG, re-encoded by the service.
   logo                  bytea constraint accounts_logo_check check (length(logo) <= 262144),
@@ -26,8 +25,16 @@ create table accounts (
   -- Since when all users need a second factor; null: only administrators do.
   second_factor_required_at timestamptz,
   created_at            timestamptz not null,
-  constraint accounts_logo_has_version check ((logo is null) = (logo_version is null))
+  -- The account is not found any more, and its credentials are refused. The row stays: its slug is never given again.
+  closed_at             timestamptz,
+  -- Everything else about it was deleted.
+  erased_at             timestamptz,
+  constraint accounts_logo_has_version check ((logo is null) = (logo_version is null)),
+  constraint accounts_erased_after_closed check (erased_at is null or closed_at is not null)
 );
+
+create unique index accounts_external_id_idx on accounts (external_id) where closed_at is null;
+create index accounts_to_erase_idx on accounts (closed_at) where closed_at is not null and erased_at is null;
 
 -- The orders of the operators' lists, and the beginnings that their search finds. In the collation "C" an index serves both.
 create index accounts_name_idx on accounts (lower(name) collate "C", slug);

@@ -35,10 +35,10 @@ create table grants (
   last_used_on        date,
   revoked_at          timestamptz,
   revocation_reason   text constraint grants_revocation_reason_check check (revocation_reason in (
-    'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
+    'account_closed', 'application_deleted', 'application_suspended', 'authorization_code_refused', 'authorization_code_reused',
     'credential_reported', 'key_retired', 'never_collected', 'password_changed', 'refresh_token_reused',
     'removed_by_administrator', 'removed_by_operator', 'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended',
-    'user_disabled', 'user_reset')),
+    'user_disabled', 'user_erased', 'user_reset')),
   -- Revoked by this decision; restored if it is undone.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
   constraint grants_key_change_complete check ((key_changed_at is null) = (previous_key_id is null)),

@@ -10,7 +10,7 @@ import { type ExportFormat, exportAudit, exportFormats } from '../flows/audit/ex
 import { DAY_MS, EVERY_EVENT, readDay } from '../flows/audit/read.ts'
 import { type AuditHead, readHead } from '../flows/audit/seal.ts'
 import { type AuditProblem, type Verification, verifyAudit } from '../flows/audit/verify.ts'
-import { findAccount } from '../store/accounts/accounts.ts'
+import { findAccountId } from '../store/accounts/accounts.ts'
 import { addArchiveCommand, verifyFile } from './audit-archive.ts'
 import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { TAMPERED } from './output.ts'
@@ -84,7 +84,7 @@ export function defineAudit(audit: Command): void {
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const { kind, format } = options
         const [account, from, until] = [options.account ?? null, options.since ?? null, options.until ?? null]
-        if (account !== null && !(await findAccount(db, account))) {
+        if (account !== null && !(await findAccountId(db, account))) {
           throw new CommandRefused(`There is no account "${account}".`)
         }
         const kinds = kind.length === 0 ? null : kind

@@ -9,7 +9,7 @@ import { STATUSES } from './output.ts'
 import type { Wiring } from './wiring.ts'
 
 /** Verbs that use the management API and need no database. */
-const MANAGED = ['list', 'show', 'edit', 'disable', 'delete', 'erase']
+const MANAGED = ['list', 'show', 'edit', 'disable', 'delete', 'erase', 'close']
 
 /** `verb`: if it uses the management API, nothing else is loaded. */
 async function defineNoun(command: Command, verb: string | undefined, onServer: () => Promise<void>): Promise<void> {

@@ -1,10 +1,12 @@
 /**
  * Background tasks of a process: pull application changes, revocations and decisions, save usage, judge applications,
- * send mails and webhooks, seal the audit log, count live codes and past days, sweep.
+ * send mails and webhooks, seal the audit log, count live codes and past days, erase closed
+ * accounts, sweep.
  *
  * `jobs/` only schedules; the work is in `flows/`. A failed task is retried on its next run.
  */
 
+import { eraseClosedAccounts } from '../flows/accounts/close.ts'
 import { countDays } from '../flows/applications/days.ts'
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
@@ -77,6 +79,9 @@ const COUNT_DAYS_MS = 5 * 60 * 1000
 /** How long a new event stays unsealed: until then it could be changed undetected. */
 const SEAL_MS = 1_000
 
+/** How soon the rows of a closed account begin to be deleted. Its credentials are refused before. */
+const ERASE_MS = 5_000
+
 /** Without a verification in between, at most this much of the log's end could be cut off undetected. */
 const HEAD_MS = 60 * 60 * 1000
 
@@ -123,6 +128,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving shed requests', USAGE_MS, () => context.load.save().catch(expected)),
     repeat(context, 'sealing the audit log', SEAL_MS, seal),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.logHead()),
+    repeat(context, 'erasing closed accounts', ERASE_MS, () => eraseClosedAccounts(context.db).catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context).catch(expected)),
     repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),

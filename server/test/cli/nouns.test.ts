@@ -1,6 +1,6 @@
 /** `latchkey account|scope|role|user|app list|show|edit|…`: what an operator types, answered by the management API. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeUser } from '../rig/make.ts'
+import { makeAccount, makeUser } from '../rig/make.ts'
 import { makeManagementKey } from '../rig/manage.ts'
 import { runCommand } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -72,6 +72,22 @@ it('roles and applications are found by name or id, edited and deleted', async (
   expect((await json(...within('app', 'show', 'Board'))).id).toBe(id)
   expect((await run(...within('app', 'delete', 'Board', '--yes'))).status).toBe(0)
   expect((await json(...within('app', 'list'))).items).toEqual([])
+})
+
+it('an account is closed only with --yes, after a list of what ends and what stays', async () => {
+  const { slug } = await makeAccount(service.context.db)
+  const asked = await run('account', 'close', slug)
+  expect(asked).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('its management keys, its identity provider'),
+  })
+  expect(asked.stderr).toContain('The audit log keeps its events')
+  expect((await run('account', 'show', slug)).status).toBe(0)
+  expect(await run('account', 'close', slug, '--yes')).toMatchObject({
+    status: 0,
+    stdout: `Closed the account ${slug}.\n`,
+  })
+  expect(await run('account', 'show', slug)).toMatchObject({ status: 1 })
 })
 
 it('users are found by address, edited, disabled and erased, with a word about the audit log', async () => {

@@ -55,6 +55,7 @@ const nowDangerous: Break = async (scene) => {
 const codesOff = change('update accounts set device_flow = false where id = $1', ofAccount)
 const notListed = change("update accounts set only_applications = '{}' where id = $1", ofAccount)
 const verifiedOnly = change('update accounts set unverified_publishers = false where id = $1', ofAccount)
+const accountClosed = change('update accounts set closed_at = now() where id = $1', ofAccount)
 const applicationDeleted = change('update applications set deleted_at = now() where id = $1', ofApplication)
 const applicationSuspended = change('update applications set suspended_at = now() where id = $1', ofApplication)
 const addressTaken = change("update applications set redirect_uris = '{}' where id = $1", ofApplication)
@@ -209,6 +210,7 @@ const keyPath: Break = async (scene) => {
 }
 const holder = (refusal: string | boolean): Row[] => [
   ['the user is disabled', userDisabled, refusal],
+  ['the account is closed', accountClosed, refusal],
   ['the application is deleted', applicationDeleted, refusal],
   ['the grant has ended', grantEnded, refusal],
 ]

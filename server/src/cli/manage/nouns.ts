@@ -22,7 +22,7 @@ type Noun = {
   readonly named: string
   /** The list has a filter for it. */
   readonly filtered?: true
-  readonly erasure?: { readonly verb: 'delete' | 'erase'; readonly about: string; readonly final?: string }
+  readonly erasure?: { readonly verb: 'delete' | 'erase' | 'close'; readonly about: string; readonly final?: string }
 }
 
 const yesOrNo = (text: string) => {
@@ -42,6 +42,12 @@ const NOUNS: Readonly<Record<string, Noun>> = {
       ['--name <name>', 'name', 'display name'],
       ['--external-id <id>', 'external_id', 'id at your own service; empty: none', orNone],
     ],
+    erasure: {
+      verb: 'close',
+      about: 'Close an account: end all that it has and erase its users, except the audit log.',
+      final:
+        'These will end, everywhere and for good: every grant of its users, their sessions and links, its management keys, its identity provider, and its applications with all grants to them. Its users, roles and branding will be deleted. The audit log keeps its events: ids, what was done, and the networks and browsers of sign-ins, but no name and no address. The slug stays taken.',
+    },
   },
   scope: {
     title: 'scope',
@@ -159,10 +165,12 @@ export function defineManaged(command: Command, name: string): void {
       if (erasure.final && !options.yes)
         throw new CommandRefused(`${erasure.final} This cannot be undone. Add --yes to do it; nothing was changed.`)
       await client.send('DELETE', path)
-      print(options, { id }, `${erasure.verb === 'erase' ? 'Erased' : 'Deleted'} the ${title} ${id}.`)
+      print(options, { id }, `${DONE[erasure.verb]} the ${title} ${id}.`)
     }),
   )
 }
+
+const DONE = { delete: 'Deleted', erase: 'Erased', close: 'Closed' }
 
 const isOfAccount = ({ path }: Noun) => path !== '/accounts' && path !== '/scopes'
 

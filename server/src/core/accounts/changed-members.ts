@@ -1,4 +1,7 @@
-/** What an audit event says about a change of a user: the log outlives the user, so it names no name and no address. */
+/**
+ * What an audit event says about a change of a user or an account: the log outlives both, so it names no name and
+ * no address.
+ */
 const PERSONAL = ['email', 'name', 'externalId']
 
 /** Members that become different, with their values unless they are personal. */

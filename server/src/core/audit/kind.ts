@@ -12,6 +12,7 @@ export type AuditGroup = (typeof auditGroups)[number]
 export const auditKinds = {
   'account.created': 'account',
   'account.changed': 'account',
+  'account.closed': 'account',
   'account.policy_changed': 'account',
   'account.branding_changed': 'account',
   'account.provider_changed': 'account',

@@ -62,14 +62,20 @@ export function isRepeatable(grant: Grant, now: number, lifetimeMs: number): boo
   return grant.issuedAt !== null && expiresInSeconds(accessTokenExpiry(grant.issuedAt, lifetimeMs), now) > 0
 }
 
-export type Holder = { readonly userDisabled: boolean; readonly applicationDeleted: boolean }
+export type Holder = {
+  readonly userDisabled: boolean
+  readonly accountClosed: boolean
+  readonly applicationDeleted: boolean
+}
 
 /**
  * Whether the grant's credentials may be issued. Suspended applications still collect: suspension stops new grants
  * only.
  */
 export function isCollectable(grant: Grant, holder: Holder, now: number): boolean {
-  return grant.revokedAt === null && !isTestOver(grant, now) && !holder.userDisabled && !holder.applicationDeleted
+  const { userDisabled, accountClosed, applicationDeleted } = holder
+  if (userDisabled || accountClosed || applicationDeleted) return false
+  return grant.revokedAt === null && !isTestOver(grant, now)
 }
 
 /** Decided by time: the background job that revokes the grants of an ended test mode may be late. */

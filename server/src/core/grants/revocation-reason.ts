@@ -3,6 +3,7 @@
  * (docs/interface.md, "Webhooks"), metrics and the sentences in pages/messages/.
  */
 export const revocationReasons = [
+  'account_closed',
   'application_deleted',
   'application_suspended',
   'authorization_code_refused',
@@ -19,6 +20,7 @@ export const revocationReasons = [
   'revoked_by_review',
   'test_mode_ended',
   'user_disabled',
+  'user_erased',
   'user_reset',
 ] as const
 

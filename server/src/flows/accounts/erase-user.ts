@@ -27,7 +27,7 @@ export function erasePerson(context: Pick<Context, 'db'>, by: ByKey, userId: str
     await deleteSessions(tx, userId)
     await deleteMailsAndLinks(tx, userId)
     await endTestModesOf(tx, actor, userId)
-    await revokeGrants(tx, actor, { userId }, 'user_disabled')
+    await revokeGrants(tx, actor, { userId }, 'user_erased')
     await deleteUser(tx, userId)
     await recordEvent(tx, { kind: 'user.erased', actor, accountId: account.id, userId })
     return { outcome: 'erased' }

@@ -9,7 +9,7 @@ import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { MAX_CHARACTERS, MIN_CHARACTERS } from '../../core/sign-in/password.ts'
 import { digestPassword } from '../../secrets/password.ts'
 import { createId } from '../../secrets/random.ts'
-import { findAccount, insertAccount } from '../../store/accounts/accounts.ts'
+import { findAccount, findAccountId, insertAccount } from '../../store/accounts/accounts.ts'
 import { insertRole, listRoles } from '../../store/accounts/roles.ts'
 import { insertUser } from '../../store/accounts/users.ts'
 import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
@@ -31,7 +31,9 @@ export const refused = (reason: string) => ({ outcome: 'refused', reason }) as c
 export const exists = (reason: string) => ({ outcome: 'refused', reason, exists: true }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
-function alreadyThere({ slug, externalId = null }: NewAccount): string {
+async function alreadyThere(tx: Transaction, { slug, externalId = null }: NewAccount): Promise<string> {
+  if ((await findAccountId(tx, slug)) !== null && !(await findAccount(tx, slug)))
+    return `The account "${slug}" was closed. Its slug is not given again: choose another one.`
   const named = externalId === null ? `"${slug}"` : `"${slug}", or one with the external id ${externalId},`
   return `An account ${named} exists already.`
 }
@@ -52,7 +54,7 @@ export async function addAccount(
   if (problem !== null) return refused(problem.message)
   const id = createId('acc')
   const { externalId = null } = account
-  if (!(await insertAccount(tx, { id, slug, name, externalId }))) return exists(alreadyThere(account))
+  if (!(await insertAccount(tx, { id, slug, name, externalId }))) return exists(await alreadyThere(tx, account))
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
   await recordEvent(tx, { kind: 'account.created', actor, accountId: id })

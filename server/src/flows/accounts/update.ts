@@ -28,7 +28,7 @@ export function updateAccount(context: Pick<Context, 'db'>, by: By, change: Acco
     const next = { name: change.name ?? account.name, externalId: chosen(change.externalId, account.externalId) }
     if (!isAccountName(next.name)) return { outcome: 'name' }
     if (next.externalId !== null && !isExternalId(next.externalId)) return { outcome: 'external_id' }
-    const changed = differences(account, next)
+    const changed = changedMembers(account, next)
     if (Object.keys(changed).length === 0) return { outcome: 'saved' }
     if (!(await saveAccountNames(tx, account.id, next))) return { outcome: 'exists' }
     await recordEvent(tx, { kind: 'account.changed', actor, accountId: account.id, detail: { changed } })
@@ -91,11 +91,4 @@ async function profileOf(tx: Transaction, member: Member, change: UserChange): P
 
 function chosen(wished: string | null | undefined, current: string | null): string | null {
   return wished === undefined ? current : wished
-}
-
-/** What becomes different, as the audit log names it. */
-function differences<T extends object>(before: T, after: Partial<T>): Readonly<Record<string, unknown>> {
-  const names = Object.keys(after) as (keyof T & string)[]
-  const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-  return Object.fromEntries(changed.map((name) => [name, { from: before[name], to: after[name] }]))
 }

@@ -1,7 +1,7 @@
 /** Export of the audit log as CSV or as NDJSON (one JSON object per line). Every export is recorded as an event. */
 import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
 import { csvLine } from '../../core/csv.ts'
-import { findAccount } from '../../store/accounts/accounts.ts'
+import { findAccountId } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { EventOrder } from '../../store/audit/listed.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
@@ -150,8 +150,8 @@ async function recordExport(
   actor: Actor,
   detail: { readonly format: ExportFormat; readonly rows: number },
 ): Promise<void> {
-  const named = wish.account === null ? null : await findAccount(db, wish.account)
-  const accountId = wish.accountId ?? named?.id
+  const named = wish.account === null ? null : await findAccountId(db, wish.account)
+  const accountId = wish.accountId ?? named
   await db.transaction((tx) =>
     recordEvent(tx, { kind: 'audit.exported', actor, ...(accountId ? { accountId } : {}), detail }),
   )

@@ -3,7 +3,7 @@
  */
 import { visibleDetail } from '../../core/audit/detail.ts'
 import type { AuditEntry, Who } from '../../core/audit/entry.ts'
-import { findAccount } from '../../store/accounts/accounts.ts'
+import { findAccountId } from '../../store/accounts/accounts.ts'
 import {
   type EventFilter,
   type EventOrder,
@@ -104,9 +104,9 @@ export async function readLines(
 /** Null if it names an unknown account. */
 async function resolve(db: Queryable, wish: AuditWish): Promise<EventFilter | null> {
   const { kinds, person, application, request: requestId, from, until } = wish
-  const named = wish.accountId === null && wish.account !== null ? await findAccount(db, wish.account) : undefined
+  const named = wish.accountId === null && wish.account !== null ? await findAccountId(db, wish.account) : undefined
   if (named === null) return null
-  const accountId = wish.accountId ?? named?.id ?? null
+  const accountId = wish.accountId ?? named ?? null
   const userIds = person === null ? null : await findUserIds(db, accountId, person)
   const applicationIds = application === null ? null : await findApplicationIds(db, application)
   return { accountId, kinds, userIds, applicationIds, requestId, from, until }

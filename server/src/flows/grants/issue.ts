@@ -76,7 +76,8 @@ export async function issueFirst(
 }
 
 /** Why a grant that was not revoked cannot be collected. */
-function endedBy({ userDisabled, applicationDeleted }: Holder): RevocationReason {
+function endedBy({ userDisabled, accountClosed, applicationDeleted }: Holder): RevocationReason {
+  if (accountClosed) return 'account_closed'
   if (userDisabled) return 'user_disabled'
   return applicationDeleted ? 'application_deleted' : 'test_mode_ended'
 }

@@ -1,6 +1,7 @@
 /** Accounts in the management API. */
 import { byManagementKey } from '../../core/audit/actor.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { closeAccount as closeFor } from '../../flows/accounts/close.ts'
 import { addAccount } from '../../flows/accounts/register.ts'
 import { updateAccount } from '../../flows/accounts/update.ts'
 import { type Account, readAccount } from '../../store/accounts/accounts.ts'
@@ -121,5 +122,26 @@ export const changeAccount = accountEndpoint({
     const result = await updateAccount(context, by, { name, externalId })
     if (result.outcome !== 'saved') refuse(result)
     return { status: 200, resource: renderAccount((await readAccount(context.db, account.id)) ?? notFound('account')) }
+  },
+})
+
+export const closeAccount = accountEndpoint({
+  method: 'DELETE',
+  path: '/manage/1/accounts/{account}',
+  scope: 'accounts:write',
+  operation: {
+    id: 'closeAccount',
+    tag: 'Accounts',
+    summary: 'Close an account',
+    description:
+      'At once the account is unknown to pages and to this API, its sessions and management keys end, its applications are deleted, and within two seconds no credential of its users or applications works. Then everything that is stored about it is deleted, except the audit log and the slug, which is never given again. This cannot be undone. Only a key of the service can do this; the operators’ account cannot be closed.',
+    answers: { 204: { description: 'The account is closed.' } },
+    refusals: ['not_found', 'conflict', 'precondition_failed'],
+  },
+  current,
+  handle: async ({ context, key, by }) => {
+    if (key.accountId !== null) throw new Refusal('insufficient_scope', 'A key of one account closes no accounts.')
+    const result = await closeFor(context, by)
+    return result.outcome === 'closed' ? { status: 204 } : refuse(result)
   },
 })

@@ -28,6 +28,7 @@ const REFUSED: Readonly<
   too_many: ['too_many_requests', 'There are too many of them, or too many were sent within the hour.'],
   too_many_unvetted: ['conflict', 'The account has too many applications that no operator has approved.'],
   public: ['conflict', 'A public application has no secrets.'],
+  had_operators: ['conflict', 'Its users decided as operators: reviews and changes of operators refer to them.'],
   last: ['conflict', 'The last secret cannot be revoked: add another one first.'],
 }
 

@@ -1,6 +1,6 @@
 /** Endpoints of the management API, in the order of its description (docs/openapi-management.yaml). */
 import type { Endpoint } from '../route.ts'
-import { changeAccount, createAccount, listAccounts, showAccount } from './accounts.ts'
+import { changeAccount, closeAccount, createAccount, listAccounts, showAccount } from './accounts.ts'
 import {
   changeApplication,
   createApplication,
@@ -33,6 +33,7 @@ export const describedManagement: readonly Endpoint[] = [
   createAccount,
   showAccount,
   changeAccount,
+  closeAccount,
   listUsers,
   createUser,
   showUser,

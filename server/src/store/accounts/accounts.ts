@@ -18,7 +18,7 @@ export type Account = {
 
 export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'> & { readonly externalId?: string | null }
 
-/** False when another account has the slug, or the external id. */
+/** False when another account has the external id, or has or had the slug. */
 export async function insertAccount(tx: Transaction, account: NewAccount): Promise<boolean> {
   const { rowCount } = await tx.query(
     `insert into accounts (id, slug, name, external_id, created_at) values ($1, $2, $3, $4, now())
@@ -45,11 +45,18 @@ export type AccountRow = {
 export const ACCOUNT_COLUMNS = `id, slug, name, external_id, created_at, colour, has_operators, device_flow,
   unverified_publishers, only_applications, second_factor_required_at`
 
-const ACCOUNT = `select ${ACCOUNT_COLUMNS} from accounts`
+/** A closed account is not found; store/accounts/closing.ts. */
+const ACCOUNT = `select ${ACCOUNT_COLUMNS} from accounts where closed_at is null`
 
 export async function findAccount(db: Queryable, slug: string): Promise<Account | null> {
-  const { rows } = await db.query<AccountRow>(`${ACCOUNT} where slug = $1`, [slug])
+  const { rows } = await db.query<AccountRow>(`${ACCOUNT} and slug = $1`, [slug])
   return rows[0] ? accountFrom(rows[0]) : null
+}
+
+/** Also of a closed account: the audit log keeps its events. */
+export async function findAccountId(db: Queryable, slug: string): Promise<string | null> {
+  const { rows } = await db.query<{ id: string }>('select id from accounts where slug = $1', [slug])
+  return rows[0]?.id ?? null
 }
 
 /** Saves which account is the operators', for the command line, which may not be told. */
@@ -63,12 +70,14 @@ export async function markOperatorsAccount(db: Queryable, slug: string): Promise
 
 /** The slug of any account, for testing a subdomain; null while there is none. */
 export async function readAnySlug(db: Queryable): Promise<string | null> {
-  const { rows } = await db.query<{ slug: string }>('select slug from accounts order by created_at limit 1')
+  const { rows } = await db.query<{ slug: string }>(
+    'select slug from accounts where closed_at is null order by created_at limit 1',
+  )
   return rows[0]?.slug ?? null
 }
 
 export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
-  const { rows } = await db.query<AccountRow>(`${ACCOUNT} where id = $1`, [id])
+  const { rows } = await db.query<AccountRow>(`${ACCOUNT} and id = $1`, [id])
   return rows[0] ? accountFrom(rows[0]) : null
 }
 
@@ -77,7 +86,7 @@ export async function readAccount(db: Queryable, id: string): Promise<Account | 
  * reference the account, as every new grant and session does.
  */
 export async function lockAccount(tx: Transaction, id: string): Promise<Account | null> {
-  const { rows } = await tx.query<AccountRow>(`${ACCOUNT} where id = $1 for no key update`, [id])
+  const { rows } = await tx.query<AccountRow>(`${ACCOUNT} and id = $1 for no key update`, [id])
   return rows[0] ? accountFrom(rows[0]) : null
 }
 
@@ -116,7 +125,7 @@ export async function saveAccountNames(
 ): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update accounts set name = $2, external_id = $3 where id = $1
-       and not exists (select from accounts o where o.external_id = $3 and o.id <> $1)`,
+       and not exists (select from accounts o where o.external_id = $3 and o.id <> $1 and o.closed_at is null)`,
     [id, name, externalId],
   )
   if (rowCount === 1) await announce(tx, { accountId: id })

@@ -21,7 +21,7 @@ export async function readImportAccounts(
   const { rows } = await db.query<ImportAccount>(
     `select a.id, a.slug, a.has_operators as "hasOperators",
        (select coalesce(jsonb_object_agg(r.name, r.id), '{}') from roles r where r.account_id = a.id) as roles
-     from accounts a where a.slug = any($1)`,
+     from accounts a where a.slug = any($1) and a.closed_at is null`,
     [slugs],
   )
   return new Map(rows.map((account) => [account.slug, account]))

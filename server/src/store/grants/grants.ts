@@ -29,10 +29,11 @@ export type GrantRow = {
 export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
   g.generation, g.used_generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
 
-type HolderRow = { user_disabled: boolean; application_deleted: boolean }
+type HolderRow = { user_disabled: boolean; account_closed: boolean; application_deleted: boolean }
 
-/** Columns for a query over `users u` and `applications a`. */
-const HOLDER = `u.disabled_at is not null as user_disabled, a.deleted_at is not null as application_deleted`
+/** Columns for a query over `users u`, `accounts c` and `applications a`. */
+const HOLDER = `u.disabled_at is not null as user_disabled, c.closed_at is not null as account_closed,
+  a.deleted_at is not null as application_deleted`
 
 export type NewGrant = Pick<
   Grant,
@@ -80,7 +81,8 @@ export async function lockGrant(tx: Transaction, id: string): Promise<LockedGran
   const { rows } = await tx.query<GrantRow & HolderRow & { secret: string }>({
     name: 'lock-grant',
     text: `select ${GRANT}, g.secret, ${HOLDER}
-      from grants g join users u on u.id = g.user_id join applications a on a.id = g.application_id
+      from grants g join accounts c on c.id = g.account_id join users u on u.id = g.user_id
+        join applications a on a.id = g.application_id
       where g.id = $1 for update of g`,
     values: [id],
   })
@@ -362,5 +364,9 @@ export function grantFrom(row: GrantRow): Grant {
 }
 
 function holderFrom(row: HolderRow): Holder {
-  return { userDisabled: row.user_disabled, applicationDeleted: row.application_deleted }
+  return {
+    userDisabled: row.user_disabled,
+    accountClosed: row.account_closed,
+    applicationDeleted: row.application_deleted,
+  }
 }

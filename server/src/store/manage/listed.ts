@@ -27,7 +27,7 @@ export async function listManagedAccounts(
 ): Promise<TablePage<Account>> {
   const { beyond, order } = pageClauses(ACCOUNTS, { sort: 'created', descending: false, lines }, '$1')
   const { rows } = await db.query<AccountRow>(
-    `select ${ACCOUNT_COLUMNS} from accounts a where not a.has_operators and a.slug is distinct from $2
+    `select ${ACCOUNT_COLUMNS} from accounts a where a.closed_at is null and not a.has_operators and a.slug is distinct from $2
        and ($3::text is null or a.external_id = $3) and ($4::text is null or a.id = $4) and ${beyond} ${order}`,
     [after, operatorAccount, externalId, only],
   )

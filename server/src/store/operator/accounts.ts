@@ -22,7 +22,7 @@ export async function listEveryAccount(db: Queryable, wish: TableWish<AccountCol
   const { beyond, order } = pageClauses(ACCOUNTS, wish, '$2')
   const { rows } = await db.query<AccountLine>(
     `select a.slug, a.name, a.created_at as "createdAt", ${COUNTS} from accounts a
-     where ($1 = '%' or a.slug collate "C" like $1 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
+     where a.closed_at is null and ($1 = '%' or a.slug collate "C" like $1 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
     [startingWith(wish.search.toLowerCase()), wish.after],
   )
   return cutPage(rows, ({ slug }) => slug)
@@ -41,7 +41,7 @@ export async function viewAccount(db: Queryable, slug: string): Promise<AccountV
           from (select u.email, u.disabled_at is not null as disabled
             from roles r join user_roles ur on ur.role_id = r.id join users u on u.id = ur.user_id
             where r.account_id = a.id and r.holds_every_scope group by u.id order by u.email limit 50) first) as administrators
-     from accounts a where a.slug = $1`,
+     from accounts a where a.slug = $1 and a.closed_at is null`,
     [slug],
   )
   return rows[0] ?? null

@@ -11,10 +11,10 @@ export type FoundAccount = { readonly slug: string; readonly name: string }
 export async function findAccounts(db: Queryable, text: string): Promise<readonly FoundAccount[]> {
   const { rows } = await db.query<FoundAccount>(
     `select slug, name from (
-       (select a.slug, a.name from accounts a where a.id = $2)
-       union (select a.slug, a.name from accounts a where a.slug collate "C" like $1
+       (select a.slug, a.name from accounts a where a.id = $2 and a.closed_at is null)
+       union (select a.slug, a.name from accounts a where a.slug collate "C" like $1 and a.closed_at is null
          order by a.slug collate "C" limit ${MAX_FOUND})
-       union (select a.slug, a.name from accounts a where lower(a.name) collate "C" like $1
+       union (select a.slug, a.name from accounts a where lower(a.name) collate "C" like $1 and a.closed_at is null
          order by lower(a.name) collate "C", a.slug limit ${MAX_FOUND})) found
      order by slug <> lower($2), slug limit ${MAX_FOUND}`,
     [startingWith(text.toLowerCase()), text],

@@ -106,7 +106,7 @@ export async function findAccountSession(
         from sessions s join users u on u.id = s.user_id
         where s.id = $2 and s.account_id = a.id and s.expires_at > now()
           and s.last_used_at > now() - $3 * interval '1 millisecond' and u.disabled_at is null) v on true
-      where a.slug = $1`,
+      where a.slug = $1 and a.closed_at is null`,
     values: [slug, session?.id ?? null, session?.idleMs ?? 0],
   })
   const row = rows[0]

@@ -20,7 +20,15 @@ import {
 } from '../../../src/core/grants/grant.ts'
 import { makeGrant, NOW } from '../../rig/records.ts'
 
-const holder = { userDisabled: false, applicationDeleted: false }
+const holder = { userDisabled: false, accountClosed: false, applicationDeleted: false }
+
+/** Grants for which nothing is issued. */
+const barred: [string, Partial<Grant>, typeof holder][] = [
+  ['revoked', { revokedAt: NOW }, holder],
+  ['of a disabled user', {}, { ...holder, userDisabled: true }],
+  ['of a closed account', {}, { ...holder, accountClosed: true }],
+  ['of a deleted application', {}, { ...holder, applicationDeleted: true }],
+]
 const HOUR = 3_600_000
 const MINUTE = 60_000
 
@@ -105,14 +113,12 @@ describe('collecting', () => {
     expect(isCollectable(makeGrant(), holder, NOW)).toBe(true)
   })
 
-  test.each([
-    ['revoked', makeGrant({ revokedAt: NOW }), holder],
-    ['of a disabled user', makeGrant(), { ...holder, userDisabled: true }],
-    ['of a deleted application', makeGrant(), { ...holder, applicationDeleted: true }],
-    ['of a test mode that is over', makeGrant({ testEndsAt: NOW }), holder],
-  ])('DC-15 a grant that is %s cannot', (_name, grant, its) => {
-    expect(isCollectable(grant, its, NOW)).toBe(false)
-  })
+  test.each([...barred, ['of a test mode that is over', { testEndsAt: NOW }, holder] as const])(
+    'DC-15 a grant that is %s cannot',
+    (_name, given, its) => {
+      expect(isCollectable(makeGrant(given), its, NOW)).toBe(false)
+    },
+  )
 })
 
 describe('a grant made in test mode', () => {
@@ -161,11 +167,7 @@ describe('presenting', () => {
     expect(isValid(grant, holder, presented, NOW, 0)).toBe(false)
   })
 
-  test.each([
-    ['revoked', { revokedAt: NOW }, holder],
-    ['of a disabled user', {}, { ...holder, userDisabled: true }],
-    ['of a deleted application', {}, { ...holder, applicationDeleted: true }],
-  ])('nothing of a grant that is %s is', (_, given, its) => {
+  test.each(barred)('nothing of a grant that is %s is', (_, given, its) => {
     expect(isValid({ ...tokenGrant, ...given }, its, token, NOW, 0)).toBe(false)
     expect(isValid({ ...keyGrant, ...given }, its, key, NOW, 0)).toBe(false)
   })
@@ -197,13 +199,6 @@ describe('the overlap of two access keys', () => {
     expect(isValid(first, holder, { is: 'access_key', generation: 1 }, NOW, DAY)).toBe(false)
   })
 })
-
-/** Grants for which nothing is issued. */
-const barred: [string, Partial<Grant>, typeof holder][] = [
-  ['revoked', { revokedAt: NOW }, holder],
-  ['of a disabled user', {}, { ...holder, userDisabled: true }],
-  ['of a deleted application', {}, { ...holder, applicationDeleted: true }],
-]
 
 describe('refreshing', () => {
   const limits = { unusedMs: 60 * DAY, maxMs: 365 * DAY, accessTokenMs: HOUR }

@@ -7,7 +7,7 @@ it('remembers 20,000 grants at most: the oldest is evicted', () => {
   const remembered = createRemembered()
   const names = Array.from({ length: 20_001 }, (_, at) => String(at))
   for (const id of names) {
-    const holder = { userDisabled: false, applicationDeleted: false }
+    const holder = { userDisabled: false, accountClosed: false, applicationDeleted: false }
     const state = {
       grant: makeGrant({ id }),
       holder,

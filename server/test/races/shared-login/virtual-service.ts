@@ -5,7 +5,7 @@ import { makeGrant } from '../../rig/records.ts'
 export const ACCESS_TOKEN_MS = 300_000
 const DAY = 24 * 3_600_000
 const LIMITS = { unusedMs: 60 * DAY, maxMs: 365 * DAY, accessTokenMs: ACCESS_TOKEN_MS }
-const HOLDER = { userDisabled: false, applicationDeleted: false }
+const HOLDER = { userDisabled: false, accountClosed: false, applicationDeleted: false }
 
 /** A process of the service notes the first acceptance of a generation and saves it within this time. */
 const SAVED_AFTER_MS = 1_000
