@@ -4,6 +4,7 @@ import { createRole, createUser } from '../../../src/flows/accounts/register.ts'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
+import { markClosed } from '../../../src/store/accounts/closing.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { broughtBy, makeHost, signInAtHost, type TestHost } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
@@ -179,6 +180,16 @@ describe('what appears on first use', () => {
       sessions.length,
     ]).toEqual([1, 6])
     expect(await service.database.query('select from users where external_id = $1', [user.sub])).toHaveLength(1)
+  })
+
+  it('is nothing where an account was closed', async () => {
+    const { id, slug } = await makeAccount(service.context.db)
+    await service.context.db.transaction((tx) => markClosed(tx, id))
+    const user = somebody()
+    const page = await signInAtHost(service, host, service.web({}, slug), { claims: user, from: '/' })
+    expect(page.status).not.toBe(303)
+    expect(await userOf(user.sub)).toBeUndefined()
+    expect(await service.database.query('select id from accounts where slug = $1', [slug])).toEqual([{ id }])
   })
 
   it('is nothing otherwise, and a page says whom to ask', async () => {
