@@ -6,7 +6,7 @@ import { countedBy } from '../telemetry/merge.ts'
 import type { Order, Report } from './messages.ts'
 
 /** A process that is too busy to report within this time is counted with its last report. */
-const METRICS_MS = 2_000
+export const METRICS_MS = 2_000
 
 export type Child = {
   readonly pid: number
@@ -17,7 +17,7 @@ export type Child = {
   readonly ended: Promise<string>
   /** Resolves when the process has ended; it is killed if it needs longer than `withinMs`. */
   end(how: 'stop' | 'replace', withinMs: number): Promise<void>
-  /** Asks for a new report. Never fails. */
+  /** Asks for a new report, unless one was asked for and is still to come. Never fails. */
   refresh(): Promise<void>
   /** The last report. */
   metrics(): readonly Family[]
@@ -28,6 +28,7 @@ export function startChild(): Child {
   let metrics: readonly Family[] = []
   let asked = 0
   let answered = (_id: number): void => {}
+  let refreshing: Promise<void> | null = null
   const send = (order: Order) => {
     // The process may have ended a moment ago.
     if (worker.isConnected()) worker.send(order, () => {})
@@ -43,6 +44,19 @@ export function startChild(): Child {
   })
   // Nobody waits for it once it has listened.
   listening.catch(() => {})
+  const ask = () =>
+    new Promise<void>((resolve) => {
+      asked += 1
+      const id = asked
+      const timer = setTimeout(resolve, METRICS_MS)
+      const settle = () => {
+        clearTimeout(timer)
+        resolve()
+      }
+      answered = (answeredId) => answeredId === id && settle()
+      void ended.then(settle)
+      send({ order: 'metrics', id })
+    })
   return {
     pid: worker.process.pid ?? 0,
     startedAt: performance.now(),
@@ -54,19 +68,12 @@ export function startChild(): Child {
       await ended
       clearTimeout(timer)
     },
-    refresh: () =>
-      new Promise((resolve) => {
-        asked += 1
-        const id = asked
-        const timer = setTimeout(resolve, METRICS_MS)
-        const settle = () => {
-          clearTimeout(timer)
-          resolve()
-        }
-        answered = (answeredId) => answeredId === id && settle()
-        void ended.then(settle)
-        send({ order: 'metrics', id })
-      }),
+    refresh: () => {
+      refreshing ??= ask().finally(() => {
+        refreshing = null
+      })
+      return refreshing
+    },
     metrics: () => metrics,
   }
 }

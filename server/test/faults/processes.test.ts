@@ -1,6 +1,7 @@
 /** `latchkey serve --processes`: one port, one set of metrics, and nobody notices when a process is replaced. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { METRICS_MS } from '../../src/processes/child.ts'
 import { Device, post } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
@@ -80,6 +81,15 @@ it.concurrent('a new code of one process is polled, decided and delivered by any
     expect(await service.grant(user_code)).toBe('granted')
     expect((await device.poll(device_code)).status).toBe(200)
   }
+  await server.kill('SIGTERM')
+})
+
+it.concurrent('several readers of the metrics at the same moment all get them without waiting for a time limit', async () => {
+  const server = await start()
+  const startedAt = performance.now()
+  const read = await Promise.all(Array.from({ length: 4 }, () => readSample(server, 'latchkey_processes')))
+  expect(performance.now() - startedAt).toBeLessThan(METRICS_MS)
+  expect(read).toEqual(read.map(() => PROCESSES))
   await server.kill('SIGTERM')
 })
 
