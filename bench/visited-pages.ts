@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { DIALOG, SESSION } from '../server/src/http/web/cookies.ts'
 import { signSession } from '../server/src/secrets/web-texts.ts'
 import { insertSession } from '../server/src/store/sign-in/sessions.ts'
-import { everyRoutePage, MARK, PICTURES, type Viewer } from '../server/test/rig/pages/every-page.ts'
+import { everyRoutePage, MARK, NO_PAGES, type Viewer } from '../server/test/rig/pages/every-page.ts'
 import type { Northwind } from '../server/test/rig/scenes/northwind.ts'
 
 export type Visited = {
@@ -25,7 +25,7 @@ export async function openPages(northwind: Northwind): Promise<readonly Visited[
     sessions.set(viewer, await signInEverywhere(northwind, northwind[viewer].id))
   }
   const base = new URL(northwind.service.config.publicUrl).host
-  const pages = (await everyRoutePage(northwind)).filter(({ name }) => name !== NO_PAGE && !PICTURES.includes(name))
+  const pages = (await everyRoutePage(northwind)).filter(({ name }) => name !== NO_PAGE && !NO_PAGES.includes(name))
   return pages.map(({ name, path, as }) => {
     const address = new URL(path, northwind.origin)
     const known = as === 'nobody' ? '' : `; __Host-accounts=${northwind.slug}`

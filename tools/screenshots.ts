@@ -9,7 +9,7 @@ import type { Page } from 'playwright-core'
 import { startChromium } from '../server/test/rig/browser/chromium.ts'
 import { chooseLanguage, signIn } from '../server/test/rig/browser/clicks.ts'
 import { everyAnswer } from '../server/test/rig/pages/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES } from '../server/test/rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers } from '../server/test/rig/pages/every-page.ts'
 import { type BusyService, startBusyService } from '../server/test/rig/process/busy-service.ts'
 import { HAMBURG, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { startEngines } from './engines.ts'
@@ -63,7 +63,7 @@ const ANSWERS = [
 
 /** Routes without a page, duplicates, very long pages, and pages taken from the busy service below. */
 const NOT_TAKEN = [
-  ...PICTURES,
+  ...NO_PAGES,
   'dialog-enter',
   'reference',
   'operator',

@@ -95,6 +95,27 @@ class ExpiryNotice extends HTMLElement {
   }
 }
 
+/** Asks at its `address` whether the device is connected, for half a minute, and says so. */
+class DeliveryNotice extends HTMLElement {
+  connectedCallback() {
+    // Whatever the reason that there is no answer: what the page says stays true.
+    this.#watch().catch(() => {})
+  }
+
+  async #watch() {
+    const status = this.querySelector('[role=status]')
+    const end = performance.now() + 30_000
+    for (let wait = 250; status && performance.now() < end; wait = Math.min(1_000, wait * 2)) {
+      await new Promise((resolve) => setTimeout(resolve, wait))
+      const answer = await fetch(this.getAttribute('address') ?? '', { redirect: 'error' })
+      const { connected } = await answer.json()
+      if (!connected) continue
+      status.textContent = this.getAttribute('connected')
+      return
+    }
+  }
+}
+
 /** Copies its `text`, or that of the element whose id it has in `from`. */
 class CopyButton extends HTMLElement {
   connectedCallback() {
@@ -247,6 +268,7 @@ customElements.define('key-list', KeyList)
 customElements.define('steady-answers', SteadyAnswers)
 customElements.define('code-field', CodeField)
 customElements.define('expiry-notice', ExpiryNotice)
+customElements.define('delivery-notice', DeliveryNotice)
 customElements.define('copy-button', CopyButton)
 customElements.define('passkey-button', PasskeyButton)
 customElements.define('local-time', LocalTime)

@@ -48,6 +48,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'UC-20': 'The consent page shows the name of somebody else’s application.',
   'UC-21': 'A user is asked again and again until they agree.',
   'UC-22': 'A consent page of one user is sent after another has signed in.',
+  'UC-23': 'Another user learns that the device of a granted code was connected.',
   // Application credentials, parsing, formats
   'AP-01': 'A secret in the address reaches a log of ours.',
   'AP-02': 'A secret in the address reaches the error log of the proxy.',

@@ -11,7 +11,7 @@ import { overhang } from '../rig/browser/chromium.ts'
 import { signIn } from '../rig/browser/clicks.ts'
 import { connect } from '../rig/connect.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
-import { everyRoutePage, openViewers, PICTURES, type RoutePage } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers, type RoutePage } from '../rig/pages/every-page.ts'
 import { addCrowd, CROWD } from '../rig/scenes/crowd.ts'
 import { PASSWORD } from '../rig/scenes/northwind.ts'
 import { reviewed } from '../rig/scenes/reviewed.ts'
@@ -26,7 +26,7 @@ let routes: readonly RoutePage[]
 beforeAll(async () => {
   const { northwind } = browsing
   routes = (await everyRoutePage(northwind)).filter(
-    ({ name, path }) => !PICTURES.includes(name) && /\/(account|developer|operator)([/?]|$)/.test(path),
+    ({ name, path }) => !NO_PAGES.includes(name) && /\/(account|developer|operator)([/?]|$)/.test(path),
   )
   await addCrowd(northwind, CROWD)
   await northwind.service.context.applications.refresh()

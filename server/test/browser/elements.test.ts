@@ -1,4 +1,4 @@
-/** The five custom elements of assets/latchkey.js in real Chromium. Every case checks the content security policy. */
+/** Custom elements of assets/latchkey.js in real Chromium. Every case checks the content security policy. */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'

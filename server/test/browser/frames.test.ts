@@ -15,7 +15,7 @@ import { signIn } from '../rig/browser/clicks.ts'
 import { post } from '../rig/device.ts'
 import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/network/crafted-pages.ts'
 import { EVERY_ANSWER } from '../rig/pages/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES, type RoutePage } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers, type RoutePage } from '../rig/pages/every-page.ts'
 import { LAYOUTS } from '../rig/pages/kinds-of-page.ts'
 import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 import { everyRow } from '../rig/witness.ts'
@@ -167,7 +167,7 @@ describe('looking', () => {
   test(`at ${EVERY_ANSWER ? 'every page' : 'a page of each kind'} in a browser changes no row, sessions and audit included`, async () => {
     const viewers = await openViewers(browsing.northwind, () => browsing.open())
     const before = await everyRow(browsing.northwind.service)
-    const pages = routes.filter(({ name }) => (EVERY_ANSWER ? !PICTURES.includes(name) : LAYOUTS.includes(name)))
+    const pages = routes.filter(({ name }) => (EVERY_ANSWER ? !NO_PAGES.includes(name) : LAYOUTS.includes(name)))
     for (const { as, path } of pages) await viewers[as].goto(path)
     expect(await everyRow(browsing.northwind.service)).toEqual(before)
   })

@@ -11,7 +11,7 @@ import { overhang } from '../rig/browser/chromium.ts'
 import { chooseLanguage, signIn } from '../rig/browser/clicks.ts'
 import { makeUser } from '../rig/make.ts'
 import { EVERY_ANSWER, everyAnswer } from '../rig/pages/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES, type RoutePage, type Viewers } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers, type RoutePage, type Viewers } from '../rig/pages/every-page.ts'
 import { CAME_BACK, LAYOUTS, WORDED } from '../rig/pages/kinds-of-page.ts'
 import { HAMBURG, PASSWORD } from '../rig/scenes/northwind.ts'
 
@@ -95,7 +95,7 @@ const PAIRS: readonly (readonly [Code, Code])[] = EVERY_ANSWER
 /** One page of each kind; all of them with EVERY_ANSWER=true. */
 async function pagesToRead(): Promise<readonly RoutePage[]> {
   const pages = await everyRoutePage(browsing.northwind)
-  return pages.filter(({ name }) => (EVERY_ANSWER ? !PICTURES.includes(name) : LAYOUTS.includes(name)))
+  return pages.filter(({ name }) => (EVERY_ANSWER ? !NO_PAGES.includes(name) : LAYOUTS.includes(name)))
 }
 
 test.each(PAIRS)(

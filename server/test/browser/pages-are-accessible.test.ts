@@ -11,7 +11,7 @@ import { accessibilityProblems, contrastProblems, problemsButForColours } from '
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import type { AnswerPage } from '../rig/pages/answer-page.ts'
 import { answersToLookAt, EVERY_ANSWER, everyAnswer } from '../rig/pages/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES, type Viewers } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers, type Viewers } from '../rig/pages/every-page.ts'
 import { CAME_BACK, COLOURED, LAYOUTS, WORDED } from '../rig/pages/kinds-of-page.ts'
 import { HAMBURG } from '../rig/scenes/northwind.ts'
 
@@ -26,7 +26,7 @@ type Opened = Omit<AnswerPage, 'says'>
 
 /** The routes as if each were an answer, without the pictures, which are no pages, and without the long reference: reference.test.ts. */
 async function everyPage(): Promise<readonly Opened[]> {
-  const left = [...PICTURES, 'reference']
+  const left = [...NO_PAGES, 'reference']
   const routes = (await everyRoutePage(browsing.northwind)).filter(({ name }) => !left.includes(name))
   return routes.map(({ name, as, path }) => ({ name, as, open: (page: Page) => page.goto(path) }))
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { EVERY_ANSWER } from '../rig/pages/every-answer.ts'
-import { everyRoutePage, openViewers, PICTURES } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers } from '../rig/pages/every-page.ts'
 import { LAYOUTS } from '../rig/pages/kinds-of-page.ts'
 
 const MAX_SCRIPTS = 15_000
@@ -37,7 +37,7 @@ test(`${EVERY_ANSWER ? 'no page' : 'no kind of page'} loads anything else`, asyn
   const viewers = await openViewers(northwind, () => browsing.open())
   const responses = Object.values(viewers).map(watchResponses)
   const routes = await everyRoutePage(northwind)
-  const pages = routes.filter(({ name }) => (EVERY_ANSWER ? !PICTURES.includes(name) : LAYOUTS.includes(name)))
+  const pages = routes.filter(({ name }) => (EVERY_ANSWER ? !NO_PAGES.includes(name) : LAYOUTS.includes(name)))
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null

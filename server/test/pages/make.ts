@@ -238,6 +238,8 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     consentUnvettedDangerous: consentPage(frame, makeConsent({ application, unvetted: 'dangerous_scope' })),
     consentRefused: consentPage(frame, makeConsent({ application, can: [], grantable: false, suspended: true })),
     granted: decidedPage(frame, { outcome: 'granted', application }),
+    connected: decidedPage(frame, { outcome: 'granted', application, connected: true }),
+    granting: decidedPage(frame, { outcome: 'granted', application, deliveryAddress: '/connect/delivery?ref=r' }),
     grantedShared: decidedPage(frame, { outcome: 'granted', application, shared: true }),
     enteredElsewhere: decidedPage(frame, { outcome: 'entered_elsewhere', application }),
     closed: decidedPage(frame, { outcome: 'closed', application: null }),

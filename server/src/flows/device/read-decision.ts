@@ -16,6 +16,7 @@ import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
 import { readApproval } from './read-approval.ts'
+import { isConnected } from './read-delivery.ts'
 
 export type OpenDecision = DescribedConsent & {
   readonly outcome: 'open'
@@ -43,7 +44,9 @@ export type OpenDecision = DescribedConsent & {
 
 export type DecisionView =
   | OpenDecision
-  | { readonly outcome: 'granted' | 'rejected'; readonly application: string; readonly shared: boolean }
+  /** `connected`: the device has received its credentials, and they were not revoked since. */
+  | { readonly outcome: 'granted'; readonly application: string; readonly shared: boolean; readonly connected: boolean }
+  | { readonly outcome: 'rejected'; readonly application: string; readonly shared: boolean }
   /** After this user, a user of another account entered the code, which closed it. */
   | { readonly outcome: 'entered_elsewhere'; readonly application: string }
   /** Expired, barred, or never claimed by this user: indistinguishable. */
@@ -69,6 +72,10 @@ export async function readDecision(
   if (!application || !user || !account) return { outcome: 'closed' }
   const decided = outcomeOf(code)
   const shared = code.alsoEntered === 'colleague'
+  if (decided === 'granted') {
+    const connected = await isConnected(context, account.id, code)
+    return { outcome: decided, application: application.name, shared, connected }
+  }
   if (decided) return { outcome: decided, application: application.name, shared }
   if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
   const userCode = userCodeOf(context.config.keys, code)

@@ -5,6 +5,7 @@ import { releaseCode } from '../../flows/device/decide.ts'
 import { decideOnPage, type PageDecision } from '../../flows/device/decide-on-page.ts'
 import { enterCode, readEntryRules } from '../../flows/device/enter-code.ts'
 import { type OpenDecision, readDecision } from '../../flows/device/read-decision.ts'
+import { readDelivery } from '../../flows/device/read-delivery.ts'
 import { isFresh, signOut } from '../../flows/sign-in/sessions.ts'
 import { consentPage } from '../../pages/device/consent.tsx'
 import type { ConsentModel } from '../../pages/device/consent-model.ts'
@@ -70,6 +71,13 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   return decisionPage(context, request, result.outcome)
 }
 
+/** Asked by the script of the page after *Access allowed*, until the device is connected. */
+export const showDelivery: PageHandler<UserRequest> = async (context, { account, sessionUser, fields }) => {
+  const codeKey = verifyDecision(context.config.keys, fields.get('ref') ?? '', sessionUser.id)
+  const connected = codeKey !== null && (await readDelivery(context, account.id, sessionUser, codeKey))
+  return { bytes: Buffer.from(JSON.stringify({ connected })), type: 'application/json', lasting: false }
+}
+
 function readAnswer(fields: FormFields): PageDecision | null {
   const decision = fields.get('decision')
   if (decision === 'cancel' || decision === 'not_me') return { decision }
@@ -99,6 +107,9 @@ async function decisionPage(
   if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: codeKey ? 200 : 403 }
   if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
+  }
+  if (view.outcome === 'granted' && !view.connected) {
+    return { page: decidedPage(frame, { ...view, deliveryAddress: `/connect/delivery?ref=${ref}` }), fetches: true }
   }
   if (view.outcome !== 'open') return { page: decidedPage(frame, view) }
   const model = consentModel(context, request, ref, view, problem)

@@ -16,7 +16,14 @@ import { changeRole, discardRole, showRole, showRoles } from '../accounts/role-h
 import { showApplicationLogo } from '../applications/logo.ts'
 import { developerRoutes } from '../applications/routes.ts'
 import { exportAudit, showAudit } from '../audit/handlers.ts'
-import { decide, enterTypedCode, showCodeEntry, showDecision, switchUser } from '../device/code-handlers.ts'
+import {
+  decide,
+  enterTypedCode,
+  showCodeEntry,
+  showDecision,
+  showDelivery,
+  switchUser,
+} from '../device/code-handlers.ts'
 import { answerDialog, enterDialog, showDialogQuestion, switchInDialog } from '../dialog/account-handlers.ts'
 import { remove, showAccountApplications, showApplications, showRemoval } from '../grants/handlers.ts'
 import { accountKeyRoutes } from '../manage/key-routes.ts'
@@ -54,6 +61,7 @@ export const pageRoutes: readonly PageRoute[] = [
     bound: ['ref', 'shown'],
     from: '/connect/decision?ref={ref}',
   },
+  { method: 'GET', path: '/connect/delivery', access: 'user', handler: showDelivery },
   {
     method: 'POST',
     path: '/connect/switch',

@@ -40,6 +40,8 @@ export type PageAnswer = (
   readonly cookies?: readonly string[]
   /** The one origin beside our own that a form of this page may redirect to. */
   readonly formTarget?: string
+  /** The script of this page makes requests to our own origin. */
+  readonly fetches?: true
   readonly retryAfterSeconds?: number
   /** Work after the response is sent, so that the response time reveals nothing about it to the client. */
   readonly afterwards?: () => Promise<void>

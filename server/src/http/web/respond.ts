@@ -32,7 +32,7 @@ export type Surroundings = {
 }
 
 export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
-  const headers: OutgoingHttpHeaders = pageHeaders(around, answer.formTarget ?? around.formTarget)
+  const headers: OutgoingHttpHeaders = pageHeaders(around, answer)
   if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
   // Not "cookies": the browser stays known to its user (OWASP ASVS 14.3.1).
   if (answer.cookies?.includes(clearCookie(SESSION))) headers['clear-site-data'] = '"cache", "storage"'
@@ -62,8 +62,8 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
 }
 
 function pageHeaders(
-  { requestId, nonce, secure, inDialog }: Surroundings,
-  formTarget: string | undefined,
+  { requestId, nonce, secure, inDialog, formTarget: usualTarget }: Surroundings,
+  { formTarget = usualTarget, fetches }: PageAnswer,
 ): OutgoingHttpHeaders {
   return {
     'cache-control': 'no-store',
@@ -72,6 +72,7 @@ function pageHeaders(
       `script-src 'nonce-${nonce}'`,
       `style-src 'nonce-${nonce}'`,
       "img-src 'self'",
+      ...(fetches ? ["connect-src 'self'"] : []),
       // Chromium applies form-action to the redirect after a form as well.
       formTarget === undefined ? "form-action 'self'" : `form-action 'self' ${formTarget}`,
       "frame-ancestors 'none'",

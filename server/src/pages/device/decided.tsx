@@ -1,5 +1,6 @@
 /** Result page of a decision: granted, rejected, reported, or no longer open. */
 
+import { DeliveryNotice } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { Icon } from '../ui/icon.tsx'
 import { page } from '../ui/layout.tsx'
@@ -15,12 +16,18 @@ export type DecidedModel = {
   readonly application: string | null
   /** Another user of the account entered the same code before the decision. */
   readonly shared?: boolean
+  /** Granted, and the device has received its credentials. */
+  readonly connected?: boolean
+  /** Granted: where the script asks whether the device is connected by now. */
+  readonly deliveryAddress?: string
 }
 
-export function decidedPage(frame: Frame, { outcome, application, shared = false }: DecidedModel): string {
+export function decidedPage(frame: Frame, model: DecidedModel): string {
+  const { outcome, application, shared = false, connected = false, deliveryAddress } = model
   const { words } = frame
   const named = { application: application ?? words.t('decided.the_application'), b: strong }
   const undecided = outcome === 'closed' || outcome === 'entered_elsewhere'
+  const text = connected ? words.t('decided.connected') : words.rich(`decided.${outcome}_text`, named)
   return page(
     frame,
     words.t(`decided.${outcome}`),
@@ -31,7 +38,13 @@ export function decidedPage(frame: Frame, { outcome, application, shared = false
         </span>
         <h1>{words.t(`decided.${outcome}`)}</h1>
       </div>
-      <p class="lead">{words.rich(`decided.${outcome}_text`, named)}</p>
+      {deliveryAddress === undefined ? (
+        <p class="lead">{text}</p>
+      ) : (
+        <DeliveryNotice words={words} address={deliveryAddress}>
+          {text}
+        </DeliveryNotice>
+      )}
       <p class="soft">
         {words.t(outcome === 'granted' && !frame.mail ? 'decided.granted_remove' : `decided.${outcome}_what`)}
       </p>

@@ -68,6 +68,19 @@ export function ExpiryNotice({ words, remaining }: { readonly words: Words; read
   )
 }
 
+type DeliveryProps = Children & { readonly words: Words; readonly address: string }
+
+/** A sentence that the script replaces when the device is connected. `address`: where it asks. */
+export function DeliveryNotice({ words, address, children }: DeliveryProps) {
+  return h(
+    'delivery-notice',
+    { address, connected: words.t('decided.connected') } as object,
+    <p class="lead" role="status">
+      {children}
+    </p>,
+  )
+}
+
 type PasskeyProps = {
   readonly frame: Frame
   readonly mode: 'sign-in' | 'register'

@@ -31,8 +31,8 @@ export type RoutePage = {
   readonly popup?: true
 }
 
-/** Routes that answer with a picture. */
-export const PICTURES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo']
+/** Routes that answer with something else than a page: pictures, and what the script asks for. */
+export const NO_PAGES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo', 'delivery']
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
@@ -111,6 +111,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       home: '/',
       confirm: '/confirm?next=%2Fsecurity',
       'enter-code': '/connect/code',
+      delivery: '/connect/delivery?ref=none',
       'consent-elsewhere': await decisionPath(northwind, ann, LISBON),
       applications: '/applications',
       'applications-remove': `/applications/remove?grant=${grant?.id}`,
