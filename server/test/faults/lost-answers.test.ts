@@ -8,11 +8,13 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { LEASE_MS } from '../../src/core/device/code.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { Device, type WireVariant, withoutExpiresIn } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { digestOf } from '../rig/witness.ts'
+import { codeRow, digestOf } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -36,22 +38,41 @@ async function decided(outcome: Outcome, variant: WireVariant = 'oauth') {
 const heard = (answer: { status: number; body: { error?: string } }) =>
   answer.status === 200 ? 'accepted' : (answer.body.error ?? '').replace('auth_', '')
 
-/** Sends a poll and returns its socket, with the row locked so that it cannot be answered yet. */
-async function pollWhileLocked(device: Device, deviceCode: string, userCode: string) {
+/** Locks the row of a code; `locked` resolves after those who asked for it earlier. */
+async function lockRow(userCode: string) {
   const client = new pg.Client({ connectionString: service.database.url })
   await client.connect()
   await client.query('begin')
-  await client.query('select from device_codes where user_code_digest = $1 for update', [digestOf(service, userCode)])
+  const digest = digestOf(service, userCode)
+  const locked = client.query('select from device_codes where user_code_digest = $1 for update', [digest])
+  return { locked, unlock: () => client.query('rollback').then(() => client.end()) }
+}
+
+/** Sends a poll on a connection that can be broken. */
+function sendPoll(device: Device, deviceCode: string, headers: Readonly<Record<string, string>> = {}) {
   const { hostname, port } = new URL(device.address)
   const body = new URLSearchParams({ ...device.credentials, device_code: deviceCode }).toString()
   const socket: Socket = connect(Number(port), hostname)
+  const sent = { socket, received: '' }
   socket.on('error', () => {})
+  socket.on('data', (chunk) => {
+    sent.received += chunk
+  })
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
   socket.write(
-    `POST /auth/${device.variant}/device/polling HTTP/1.1\r\nhost: x\r\ncontent-length: ${body.length}\r\n` +
+    `POST /auth/${device.variant}/device/polling HTTP/1.1\r\nhost: x\r\n${lines.join('')}content-length: ${body.length}\r\n` +
       `content-type: application/x-www-form-urlencoded\r\n\r\n${body}`,
   )
+  return sent
+}
+
+/** Sends a poll and returns its socket, with the row locked so that it cannot be answered yet. */
+async function pollWhileLocked(device: Device, deviceCode: string, userCode: string) {
+  const { locked, unlock } = await lockRow(userCode)
+  await locked
+  const { socket } = sendPoll(device, deviceCode)
   await sleep(200)
-  return { socket, unlock: () => client.query('rollback').then(() => client.end()) }
+  return { socket, unlock }
 }
 
 describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is %s', (outcome) => {
@@ -94,37 +115,75 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
   })
 })
 
-describe.each(['grant', 'reject'] as const)(
-  'a held poll whose client disconnects when the user decides to %s',
-  (decision) => {
-    it.each([0, 5, 20, 50])('%i ms after the decision: the next poll has the outcome, once', async (afterMs) => {
-      const device = service.device()
-      const code = await device.code()
-      const { hostname, port } = new URL(device.address)
-      const body = new URLSearchParams({ ...device.credentials, device_code: code.device_code }).toString()
-      const socket = connect(Number(port), hostname)
-      let received = ''
-      socket.on('error', () => {})
-      socket.on('data', (chunk) => {
-        received += chunk
-      })
-      socket.write(
-        `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: x\r\nprefer: wait=20\r\ncontent-length: ${body.length}\r\n` +
-          `content-type: application/x-www-form-urlencoded\r\n\r\n${body}`,
-      )
-      await expect.poll(() => service.context.heldPolls.count).toBeGreaterThan(0)
-      expect(await service[decision](code.user_code)).toMatch(/granted|rejected/)
+/** A poll that is held, of a code that a user has entered. */
+async function heldPoll(headers: Readonly<Record<string, string>> = {}) {
+  const device = service.device()
+  const code = await device.code()
+  const { context, user } = service
+  const entered = await enterUserCode(context, user.id, code.user_code)
+  if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+  const poll = sendPoll(device, code.device_code, { prefer: 'wait=20', ...headers })
+  await expect.poll(() => context.heldPolls.count).toBe(1)
+  const decide = (decision: 'grant' | 'reject') =>
+    (decision === 'grant' ? grantDeviceCode : rejectDeviceCode)(context, user.id, entered.code)
+  return { device, code, poll, decide }
+}
+
+describe.each([
+  { decision: 'grant', outcome: 'accepted' },
+  { decision: 'reject', outcome: 'rejected' },
+] as const)('a held poll whose client disconnects when the user decides to $decision', ({ decision, outcome }) => {
+  it.each(['reset', 'ended'] as const)(
+    'before the answer, with the connection %s: the next poll has the outcome, once',
+    async (how) => {
+      const { device, code, poll, decide } = await heldPoll()
+      // The decision waits for the first lock, and the second one for the decision: so the poll comes last.
+      const first = await lockRow(code.user_code)
+      await first.locked
+      const deciding = decide(decision)
+      await sleep(200)
+      const second = await lockRow(code.user_code)
+      await sleep(100)
+      await first.unlock()
+      await Promise.all([deciding, second.locked])
+      await sleep(200)
+      expect(poll.received).toBe('')
+      if (how === 'reset') poll.socket.resetAndDestroy()
+      else poll.socket.destroy()
+      await sleep(100)
+      await second.unlock()
+      await sleep(300)
+      expect(heard(await device.poll(code.device_code))).toBe(outcome)
+      expect(heard(await device.poll(code.device_code))).toBe('invalid')
+    },
+  )
+
+  describe.each([0, 5, 20, 50])('%i ms after the decision', (afterMs) => {
+    it('the same poll, recognised by its Idempotency-Key, has the outcome, and no other poll has', async () => {
+      const key = { 'idempotency-key': 'held' }
+      const { device, code, poll, decide } = await heldPoll(key)
+      await decide(decision)
       await sleep(afterMs)
-      socket.destroy()
+      poll.socket.destroy()
       await sleep(500)
-      const outcome = decision === 'grant' ? 'accepted' : 'rejected'
-      const next = heard(await device.poll(code.device_code))
-      // What was received before the client disconnected counts as delivered.
-      expect(received === '' ? ['invalid', outcome] : ['invalid']).toContain(next)
+      expect(heard(await device.poll(code.device_code, key))).toBe(outcome)
+      expect(heard(await device.poll(code.device_code))).toBe('invalid')
+      expect(heard(await device.poll(code.device_code, key))).toBe(outcome)
+    })
+
+    it('without a key the next poll has the outcome, unless the answer counts as sent', async () => {
+      const { device, code, poll, decide } = await heldPoll()
+      await decide(decision)
+      await sleep(afterMs)
+      poll.socket.destroy()
+      await sleep(500)
+      const sent = (await codeRow(service, code.user_code))?.status === 'used'
+      if (poll.received !== '') expect(sent).toBe(true)
+      expect(heard(await device.poll(code.device_code))).toBe(sent ? 'invalid' : outcome)
       expect(heard(await device.poll(code.device_code))).toBe('invalid')
     })
-  },
-)
+  })
+})
 
 describe.each(variants)('SIGKILL after the commit and before the answer, %s variant', (variant) => {
   it('the next poll after the lease gets the same credentials with their remaining lifetime; after a completed answer, invalid', async () => {
