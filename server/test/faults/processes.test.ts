@@ -17,8 +17,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const start = () =>
-  startServerProcess(
+async function start(): Promise<ServerProcess> {
+  const server = await startServerProcess(
     {
       DATABASE_URL: service.database.url,
       REDIS_URL: engineUrl('REDIS_URL'),
@@ -28,6 +28,10 @@ const start = () =>
     },
     { processes: PROCESSES },
   )
+  // The supervisor's line may be written before theirs.
+  await until(() => pidsOf(server).length === PROCESSES)
+  return server
+}
 
 it.concurrent(`${SIGHUPS} SIGHUPs under load replace every process: no connection ends without an answer, and no request is missing in the metrics`, async () => {
   const server = await start()
