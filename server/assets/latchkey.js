@@ -107,7 +107,7 @@ class DeliveryNotice extends HTMLElement {
     const end = performance.now() + 30_000
     for (let wait = 250; status && performance.now() < end; wait = Math.min(1_000, wait * 2)) {
       await new Promise((resolve) => setTimeout(resolve, wait))
-      const answer = await fetch(this.getAttribute('address') ?? '', { redirect: 'error' })
+      const answer = await fetch(this.getAttribute('address') ?? '', { redirect: 'manual' })
       const { connected } = await answer.json()
       if (!connected) continue
       status.textContent = this.getAttribute('connected')
