@@ -151,7 +151,7 @@ describe('TK-09: PostgreSQL fails during a revocation', () => {
       await sleep(200)
       const cut = await service.database.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
-         where datname = current_database() and wait_event_type = 'Lock' and query like '%for update of g%'`,
+         where datname = current_database() and wait_event_type = 'Lock' and query like '%from grants g%'`,
       )
       expect(cut).toHaveLength(1)
       expectUnavailable(await waiting)
