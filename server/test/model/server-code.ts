@@ -89,12 +89,13 @@ export class ServerCode {
   }
 
   /**
-   * The decision is made while the poll is held, or, on a busy machine, just before it arrives: its answer is the same. If
-   * the decision is refused, the poll ends after its second.
+   * The decision is made while the poll is held, or, on a busy machine, just before it arrives: its answer is the same. A
+   * poll that no decision will end asks to wait for a second only.
    */
   async pollHeld(decision: 'grant' | 'reject', user: User): Promise<string> {
     const from = performance.now()
-    const poll = this.#device.poll(this.#record.device_code, { prefer: 'wait=1' })
+    const decides = this.model.open && this.model.claimedBy === user
+    const poll = this.#device.poll(this.#record.device_code, { prefer: decides ? 'wait=20' : 'wait=1' })
     await new Promise((resolve) => setTimeout(resolve, ON_ITS_WAY_MS))
     await this[decision](user)
     const answer = await poll
