@@ -4,16 +4,16 @@
  */
 import { openRawConnection, type RawHead } from '../rig/network/raw-connection.ts'
 
-export type Tally = { answered: number; unanswered: number }
+export type PollCounts = { answered: number; unanswered: number }
 
-export type PollLoop = { readonly tally: Tally; end(): Promise<void> }
+export type PollLoop = { readonly counts: PollCounts; end(): Promise<void> }
 
 export function pollWithoutEnd(address: string, forms: readonly string[], everyMs = 0): PollLoop {
-  const tally: Tally = { answered: 0, unanswered: 0 }
+  const counts: PollCounts = { answered: 0, unanswered: 0 }
   let ended = false
   const note = ({ status }: RawHead) => {
-    if (status === 400) tally.answered += 1
-    else tally.unanswered += 1
+    if (status === 400) counts.answered += 1
+    else counts.unanswered += 1
   }
   const pause = () => new Promise((resolve) => setTimeout(resolve, everyMs))
   const poll = async (form: string, kept: boolean) => {
@@ -30,7 +30,7 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
   }
   const loops = forms.map((form, index) => poll(form, index % 2 === 0))
   return {
-    tally,
+    counts,
     end: async () => {
       ended = true
       await Promise.all(loops)

@@ -48,12 +48,12 @@ it.concurrent(`${SIGHUPS} SIGHUPs under load replace every process: no connectio
   }
   await load.end()
   expect(new Set(pidsOf(server)).size).toBe(PROCESSES * (SIGHUPS + 1))
-  expect(load.tally.unanswered).toBe(0)
-  expect(load.tally.answered).toBeGreaterThan(100)
+  expect(load.counts.unanswered).toBe(0)
+  expect(load.counts.answered).toBeGreaterThan(100)
   const counted = 'latchkey_http_requests_total{route="/auth/oauth/device/polling",status="4xx"}'
-  expect(await readSample(server, counted)).toBe(load.tally.answered)
+  expect(await readSample(server, counted)).toBe(load.counts.answered)
   const timed = 'latchkey_http_request_duration_seconds_count{route="/auth/oauth/device/polling"}'
-  expect(await readSample(server, timed)).toBe(load.tally.answered)
+  expect(await readSample(server, timed)).toBe(load.counts.answered)
   await server.kill('SIGTERM')
   expect(server.log()).not.toContain('process_died')
 })

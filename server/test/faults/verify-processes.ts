@@ -57,8 +57,8 @@ async function replaceUnderLoad(sighups: number): Promise<boolean> {
   }
   await load.end()
   await server.kill('SIGTERM')
-  console.log(JSON.stringify({ check: 'sighup', sighups, ...load.tally }))
-  return load.tally.unanswered === 0 && load.tally.answered > 0
+  console.log(JSON.stringify({ check: 'sighup', sighups, ...load.counts }))
+  return load.counts.unanswered === 0 && load.counts.answered > 0
 }
 
 async function compareCost(rounds: number): Promise<boolean> {
