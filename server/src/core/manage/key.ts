@@ -36,7 +36,7 @@ export function isWithinReach(scope: ManagementScope, accountId: string | null):
   return accountId === null || !OF_THE_SERVICE.includes(scope)
 }
 
-/** Writing includes reading: whoever changes something has to see it. */
+/** A write scope includes the read scope: a client reads a resource before it changes it. */
 export function allows(scopes: readonly string[], needed: ManagementScope): boolean {
   return scopes.includes(needed) || (needed.endsWith(':read') && scopes.includes(needed.replace(/read$/, 'write')))
 }
