@@ -831,6 +831,7 @@ CREATE TABLE public.users (
     account_id text NOT NULL,
     origin text DEFAULT 'own'::text NOT NULL,
     issuer text,
+    subject text,
     external_id text,
     email text NOT NULL,
     name text,
@@ -845,15 +846,17 @@ CREATE TABLE public.users (
     promoted_by text[] DEFAULT '{}'::text[] NOT NULL,
     enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
-    CONSTRAINT users_elsewhere_has_external_id CHECK (((origin = 'own'::text) OR (external_id IS NOT NULL))),
     CONSTRAINT users_elsewhere_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
+    CONSTRAINT users_host_has_external_id CHECK (((origin <> 'host'::text) OR (external_id IS NOT NULL))),
     CONSTRAINT users_id_check CHECK ((id ~ '^usr_[0-9a-z]{12}$'::text)),
     CONSTRAINT users_language_check CHECK ((language ~ '^[a-z]{2}$'::text)),
     CONSTRAINT users_name_check CHECK (((length(name) >= 1) AND (length(name) <= 200))),
     CONSTRAINT users_origin_check CHECK ((origin = ANY (ARRAY['own'::text, 'host'::text, 'provider'::text]))),
-    CONSTRAINT users_provider_has_issuer CHECK (((origin = 'provider'::text) = (issuer IS NOT NULL)))
+    CONSTRAINT users_provider_has_issuer CHECK (((origin = 'provider'::text) = (issuer IS NOT NULL))),
+    CONSTRAINT users_provider_has_subject CHECK (((origin = 'provider'::text) = (subject IS NOT NULL))),
+    CONSTRAINT users_subject_check CHECK (((length(subject) >= 1) AND (length(subject) <= 255)))
 );
 
 CREATE TABLE public.webhook_deliveries (
@@ -1243,11 +1246,9 @@ CREATE INDEX users_account_id_created_at_idx ON public.users USING btree (accoun
 
 CREATE INDEX users_account_id_email_idx ON public.users USING btree (account_id, email COLLATE "C", id);
 
-CREATE UNIQUE INDEX users_account_id_host_idx ON public.users USING btree (account_id, external_id) WHERE (origin = 'host'::text);
+CREATE UNIQUE INDEX users_account_id_external_id_idx ON public.users USING btree (account_id, external_id);
 
-CREATE UNIQUE INDEX users_account_id_own_idx ON public.users USING btree (account_id, external_id) WHERE (origin = 'own'::text);
-
-CREATE UNIQUE INDEX users_account_id_provider_idx ON public.users USING btree (account_id, issuer, external_id) WHERE (origin = 'provider'::text);
+CREATE UNIQUE INDEX users_account_id_subject_idx ON public.users USING btree (account_id, issuer, subject);
 
 CREATE INDEX users_email_idx ON public.users USING btree (email COLLATE "C", id);
 

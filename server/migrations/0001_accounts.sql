@@ -77,7 +77,8 @@ create table users (
   origin          text not null default 'own' constraint users_origin_check check (origin in ('own', 'host', 'provider')),
   -- Of the identity provider. A subject of another issuer is another user.
   issuer          text,
-  -- Id at the host service, or subject at the identity provider; of an own user, the id that the management API or SCIM gave.
+  subject         text constraint users_subject_check check (length(subject) between 1 and 255),
+  -- Id at the host service, or the one that the management API or SCIM gave. Nobody signs in by the latter.
   external_id     text constraint users_external_id_check check (length(external_id) between 1 and 255),
   email           text not null
                   constraint users_email_check check (email = lower(email) and email ~ '^[^@[:space:]]+@[^@[:space:]]+$'),
@@ -102,15 +103,15 @@ create table users (
   enabled_by      text[] not null default '{}',
   reset_by        text[] not null default '{}',
   constraint users_account_id_email_key unique (account_id, email),
-  constraint users_elsewhere_has_external_id check (origin = 'own' or external_id is not null),
+  constraint users_host_has_external_id check (origin <> 'host' or external_id is not null),
   constraint users_provider_has_issuer check ((origin = 'provider') = (issuer is not null)),
+  constraint users_provider_has_subject check ((origin = 'provider') = (subject is not null)),
   constraint users_elsewhere_has_no_password check (origin = 'own' or password_digest is null)
 );
 
 -- A user elsewhere is one user here.
-create unique index users_account_id_own_idx on users (account_id, external_id) where origin = 'own';
-create unique index users_account_id_host_idx on users (account_id, external_id) where origin = 'host';
-create unique index users_account_id_provider_idx on users (account_id, issuer, external_id) where origin = 'provider';
+create unique index users_account_id_external_id_idx on users (account_id, external_id);
+create unique index users_account_id_subject_idx on users (account_id, issuer, subject);
 
 -- Operators search by e-mail address over all accounts; administrators list the users of theirs.
 create index users_email_idx on users (email collate "C", id);

@@ -110,6 +110,14 @@ const left: readonly Left[] = [
     OUTBOUND,
   ],
   [
+    'provider-external-id',
+    'store/accounts/users.ts',
+    'where account_id = $1 and issuer = $2 and subject = $3',
+    'where account_id = $1 and (issuer = $2 and subject = $3 or external_id = $3) order by external_id desc nulls last',
+    'the external id of a user decides who signs in as that user (FD-66)',
+    PEOPLE,
+  ],
+  [
     'hand-over-kept-back',
     'flows/sign-in/hand-over.ts',
     "if (await wasAccessSetSince(tx, known, signedBy)) return refused('expired')",

@@ -47,7 +47,7 @@ export function saveProviderUser(
     if (!provider || provider.issuer !== used.issuer || provider.clientId !== used.clientId) return refused('expired')
     const problem = domainProblem(provider, claims)
     if (problem) return refused(problem)
-    const known = await findProviderUser(tx, accountId, provider.issuer, claims.subject)
+    const known = await findProviderUser(tx, accountId, { issuer: provider.issuer, subject: claims.subject })
     if (known !== null) return update(tx, provider, known, claims)
     return linkId === null ? admit(tx, provider, claims) : link(tx, provider, claims, linkId)
   })
@@ -139,8 +139,8 @@ async function admit(tx: Transaction, provider: IdentityProvider, claims: Provid
       ? [provider.defaultRole].filter((role) => role !== null)
       : rolesByClaim(claims.roleValues, provider.roleValues, provider.defaultRole)
   const origin = 'provider' as const
-  const user = { id, accountId, email, passwordDigest: null, roleIds, origin, externalId: subject, issuer }
-  if (!(await insertUser(tx, user))) return refused('conflict')
+  const user = { id, accountId, email, passwordDigest: null, roleIds, origin, externalId: null }
+  if (!(await insertUser(tx, { ...user, provider: { issuer, subject } }))) return refused('conflict')
   await saveHostProfile(tx, id, { email, name, permissions: [] })
   await recordEvent(tx, { kind: 'user.created', actor: byProvider, accountId, userId: id, detail: { roles: roleIds } })
   return { outcome: 'saved', userId: id }

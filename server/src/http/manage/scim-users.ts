@@ -3,7 +3,7 @@ import { readScimFilter, readScimPatch, readScimUser, type ScimProfile } from '.
 import { Refusal } from '../../core/refusal.ts'
 import { disablePerson } from '../../flows/accounts/people.ts'
 import { createManagedUser } from '../../flows/manage/users.ts'
-import { findMembersBy, listMembersFrom, type Member } from '../../store/accounts/users.ts'
+import { findMemberBy, listMembersFrom, type Member } from '../../store/accounts/users.ts'
 import { type Body, boolean, integer, optional, text, texts } from '../schema.ts'
 import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource } from './endpoint.ts'
 import { moment, readFilter } from './paging.ts'
@@ -96,8 +96,8 @@ export const listScimUsers = accountEndpoint(
       }
       const by = readScimFilter(filter)
       if (!by) throw new Refusal('invalid_request', 'Filters are userName eq "…" and externalId eq "…".')
-      const members = await findMembersBy(context.db, account.id, by)
-      return pageOf(asked, members, members.length, 1)
+      const member = await findMemberBy(context.db, account.id, by)
+      return pageOf(asked, member ? [member] : [], member ? 1 : 0, 1)
     },
   },
   SCIM,

@@ -11,7 +11,7 @@ import {
 } from '../../flows/accounts/people.ts'
 import { updateUser } from '../../flows/accounts/update.ts'
 import { createManagedUser } from '../../flows/manage/users.ts'
-import { findMembersBy } from '../../store/accounts/users.ts'
+import { findMemberBy } from '../../store/accounts/users.ts'
 import { type Body, boolean, nullable, oneOf, optional, text, texts } from '../schema.ts'
 import { parseBody } from './body.ts'
 import { type AskedOfAccount, accountEndpoint, type Outcome, type Resource } from './endpoint.ts'
@@ -103,9 +103,9 @@ export const listUsers = accountEndpoint({
     const [email, externalId] = [readFilter(request, 'email'), readFilter(request, 'external_id')]
     if (email !== null || externalId !== null) {
       const by = email === null ? { externalId: externalId ?? '' } : { email }
-      const found = await findMembersBy(context.db, account.id, by)
-      const both = found.filter((member) => externalId === null || member.externalId === externalId)
-      return pageOf(await Promise.all(both.map(async ({ id }) => renderUser(await readManagedUser(asked, id)))), null)
+      const found = await findMemberBy(context.db, account.id, by)
+      if (!found || (externalId !== null && found.externalId !== externalId)) return pageOf([], null)
+      return pageOf([renderUser(await readManagedUser(asked, found.id))], null)
     }
     const wish = { ...readPage(request, USER_ID), search: '', sort: 'created', descending: false } as const
     const { lines, after } = await listPeople(context, account.id, wish)

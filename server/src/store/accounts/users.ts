@@ -6,6 +6,9 @@ import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
+/** User at the account's identity provider. */
+export type ProviderSubject = { readonly issuer: string; readonly subject: string }
+
 export type NewUser = {
   readonly id: string
   readonly accountId: string
@@ -15,17 +18,20 @@ export type NewUser = {
   readonly origin: Origin
   /** A host user has one. */
   readonly externalId: string | null
-  /** Of the identity provider; null or absent: an own user, or one of the host service. */
-  readonly issuer?: string | null
+  /** Absent: an own user, or one of the host service. */
+  readonly provider?: ProviderSubject
 }
 
 /** False when the account has a user with this e-mail address, or with this external id. */
 export async function insertUser(tx: Transaction, user: NewUser): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `insert into users (id, account_id, email, password_digest, origin, issuer, external_id, created_at)
-     values ($1, $2, $3, $4, $5, $6, $7, now())
+    `insert into users (id, account_id, email, password_digest, origin, external_id, issuer, subject, created_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, now())
      on conflict do nothing`,
-    [user.id, user.accountId, user.email, user.passwordDigest, user.origin, user.issuer ?? null, user.externalId],
+    [
+      ...[user.id, user.accountId, user.email, user.passwordDigest, user.origin, user.externalId],
+      ...[user.provider?.issuer ?? null, user.provider?.subject ?? null],
+    ],
   )
   if (rowCount === 1) await addRoles(tx, user.id, user.roleIds)
   return rowCount === 1
@@ -164,25 +170,22 @@ export async function listMembersFrom(
   return { members: rows.map(memberFrom), total: counted.rows[0]?.total ?? 0 }
 }
 
-/** Users of the account with this e-mail address or external id: one, or with an external id one of each origin. */
-export async function findMembersBy(
+/** The user of the account with this e-mail address or external id. */
+export async function findMemberBy(
   db: Queryable,
   accountId: string,
   by: { readonly email: string } | { readonly externalId: string },
-): Promise<readonly Member[]> {
+): Promise<Member | null> {
   const [condition, value] = 'email' in by ? ['u.email = lower($2)', by.email] : ['u.external_id = $2', by.externalId]
-  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and ${condition} order by u.id`, [
-    accountId,
-    value,
-  ])
-  return rows.map(memberFrom)
+  const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and ${condition}`, [accountId, value])
+  return rows[0] ? memberFrom(rows[0]) : null
 }
 
 /** False when another user of the account has it. Call under `lockAccount`. */
 export async function saveExternalId(tx: Transaction, id: string, externalId: string | null): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update users u set external_id = $2 where id = $1 and not exists (select from users o
-       where o.account_id = u.account_id and o.origin = u.origin and o.external_id = $2 and o.id <> u.id)`,
+       where o.account_id = u.account_id and o.external_id = $2 and o.id <> u.id)`,
     [id, externalId],
   )
   if (rowCount === 1) await announce(tx, { userId: id })
@@ -206,11 +209,10 @@ export async function findHostUser(db: Queryable, accountId: string, externalId:
 export async function findProviderUser(
   db: Queryable,
   accountId: string,
-  issuer: string,
-  subject: string,
+  { issuer, subject }: ProviderSubject,
 ): Promise<string | null> {
   const { rows } = await db.query<{ id: string }>(
-    `select id from users where account_id = $1 and origin = 'provider' and issuer = $2 and external_id = $3`,
+    'select id from users where account_id = $1 and issuer = $2 and subject = $3',
     [accountId, issuer, subject],
   )
   return rows[0]?.id ?? null
@@ -220,17 +222,12 @@ export async function findProviderUser(
  * Binds an own user without any means of signing in to a subject of the identity provider. False if the user has means,
  * or the subject is another user already.
  */
-export async function linkUser(
-  tx: Transaction,
-  id: string,
-  { issuer, subject }: { readonly issuer: string; readonly subject: string },
-): Promise<boolean> {
+export async function linkUser(tx: Transaction, id: string, { issuer, subject }: ProviderSubject): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `update users u set origin = 'provider', issuer = $2, external_id = $3
+    `update users u set origin = 'provider', issuer = $2, subject = $3
      where id = $1 and origin = 'own' and password_digest is null
        and not exists (select from passkeys p where p.user_id = u.id)
-       and not exists (select from users o where o.account_id = u.account_id and o.origin = 'provider'
-         and o.issuer = $2 and o.external_id = $3)`,
+       and not exists (select from users o where o.account_id = u.account_id and o.issuer = $2 and o.subject = $3)`,
     [id, issuer, subject],
   )
   return rowCount === 1
@@ -340,7 +337,7 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
 export async function clearFactors(tx: Transaction, id: string): Promise<void> {
   await tx.query(
     `update users set password_digest = null, origin = case origin when 'provider' then 'own' else origin end,
-       issuer = null, external_id = case origin when 'provider' then null else external_id end
+       issuer = null, subject = null
      where id = $1`,
     [id],
   )

@@ -81,7 +81,7 @@ export async function lockProof(tx: Transaction, userId: string, proof: Proof): 
        and ($2::text is null or u.password_digest = $2)
        and ($3::text is null or exists (select from passkeys p where p.id = $3 and p.user_id = u.id))
        and ($4::text is null or (u.origin = 'host' and u.external_id = $4))
-       and ($5::text is null or (u.origin = 'provider' and u.issuer = $5 and i.issuer = $5 and u.external_id = $6))
+       and ($5::text is null or (u.origin = 'provider' and u.issuer = $5 and i.issuer = $5 and u.subject = $6))
      for no key update of u`,
     [
       userId,

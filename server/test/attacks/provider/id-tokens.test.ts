@@ -253,7 +253,7 @@ describe('whose provider it is', () => {
     // The same person signs in there on their own, and is another user.
     expect((await signInAtProvider(scene.provider, there)).status).toBe(303)
     const users = await scene.service.database.query(
-      'select id from users where external_id = $1 and account_id = any($2)',
+      'select id from users where subject = $1 and account_id = any($2)',
       [ADA.sub, [scene.account.id, other.id]],
     )
     expect(users).toHaveLength(2)

@@ -9,6 +9,7 @@ import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { insertLink } from '../../../src/store/sign-in/links.ts'
 import { ADA, asHost, signInAtProvider, startProvider } from '../../rig/identity-provider.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
+import { makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { mailsOf } from '../../rig/witness.ts'
@@ -77,8 +78,8 @@ describe('an e-mail address', () => {
     const victim = await makeUser(scene.service.context.db, scene.account.slug, { email: ADA.email })
     await scene.service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
     expect(await statusOf()).toEqual(REFUSED)
-    const [row] = await scene.service.database.query('select origin, external_id from users where id = $1', [victim.id])
-    expect(row).toEqual({ origin: 'own', external_id: null })
+    const [row] = await scene.service.database.query('select origin, subject from users where id = $1', [victim.id])
+    expect(row).toEqual({ origin: 'own', subject: null })
   })
 
   it('FD-25: that another user of the provider has does not open that one, nor is it taken over', async () => {
@@ -168,12 +169,12 @@ describe('a provider that is required', () => {
     for (const path of ['/security/password', '/security/passkeys', '/security/authenticator', '/confirm']) {
       expect((await web.send('POST', path, {})).status).toBe(404)
     }
-    const [user] = await scene.service.database.query<{ id: string }>('select id from users where external_id = $1', [
+    const [user] = await scene.service.database.query<{ id: string }>('select id from users where subject = $1', [
       ADA.sub,
     ])
     await requestRecovery(scene.service.context, asHost(scene.account, 'optional'), ADA.email, 'en')
     expect(await mailsOf(scene.service, { id: user?.id ?? '', email: ADA.email })).toEqual([])
-    const password = scene.service.database.query("update users set password_digest = 'none' where external_id = $1", [
+    const password = scene.service.database.query("update users set password_digest = 'none' where subject = $1", [
       ADA.sub,
     ])
     await expect(password).rejects.toThrow('users_elsewhere_has_no_password')
@@ -203,12 +204,33 @@ it('FD-43: a user who is disabled here does not come back by the provider', asyn
   const { administrators } = await connect()
   expect(await statusOf()).toEqual(SIGNED_IN)
   const [user] = await scene.service.database.query<{ id: string }>(
-    'select id from users where account_id = $1 and external_id = $2',
+    'select id from users where account_id = $1 and subject = $2',
     [scene.account.id, ADA.sub],
   )
   await disablePerson(scene.service.context, administrators[0].id, user?.id ?? '')
   expect(await statusOf()).toEqual(REFUSED)
   expect(await statusOf({ sub: 'another-subject' })).toEqual(REFUSED)
+})
+
+it('FD-66: a key that gives a user the subject of another as external id does not let that one in as this user', async () => {
+  await connect()
+  expect(await statusOf()).toEqual(SIGNED_IN)
+  const { key } = await makeManagementKey(scene.service, { account: scene.account.slug })
+  const call = manageClient(scene.service.address, key)
+  const idOf = async (subject: string) => {
+    const [user] = await scene.service.database.query<{ id: string }>(
+      'select id from users where account_id = $1 and subject = $2',
+      [scene.account.id, subject],
+    )
+    return user?.id
+  }
+  const ada = await idOf(ADA.sub)
+  const changed = await call('PATCH', `/accounts/${scene.account.id}/users/${ada}`, { external_id: 'eve-18' })
+  expect([changed.status, changed.body.external_id]).toEqual([200, 'eve-18'])
+  await statusOf({ sub: 'eve-18', email: 'eve@acme.example' })
+  expect(await idOf('eve-18')).not.toBe(ada)
+  expect(await statusOf()).toEqual(SIGNED_IN)
+  expect(await idOf(ADA.sub)).toBe(ada)
 })
 
 describe('the client secret', () => {

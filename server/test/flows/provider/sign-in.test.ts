@@ -14,6 +14,7 @@ import {
   type TestProvider,
 } from '../../rig/identity-provider.ts'
 import { makeAccount } from '../../rig/make.ts'
+import { makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { textOf } from '../../rig/web.ts'
 
@@ -30,8 +31,8 @@ afterAll(() => service.stop())
 
 const newAccount = () => makeAccount(service.context.db)
 const userOf = async (accountId: string, email = ADA.email) => {
-  const [user] = await service.database.query<{ id: string; origin: string; issuer: string; external_id: string }>(
-    'select id, origin, issuer, external_id from users where account_id = $1 and email = $2',
+  const [user] = await service.database.query<{ id: string; origin: string; issuer: string; subject: string }>(
+    'select id, origin, issuer, subject from users where account_id = $1 and email = $2',
     [accountId, email],
   )
   return user
@@ -60,7 +61,7 @@ describe('anybody of the domains', () => {
     const answer = await signInAtProvider(provider, web, {}, '/sign-in/provider?next=%2Fapplications')
     expect([answer.status, answer.location, web.cookies.has(SESSION)]).toEqual([303, '/applications', true])
     const user = await userOf(account.id)
-    expect(user).toMatchObject({ origin: 'provider', issuer: provider.issuer, external_id: 'ada-17' })
+    expect(user).toMatchObject({ origin: 'provider', issuer: provider.issuer, subject: 'ada-17' })
     expect(await rolesOf(user?.id ?? '')).toEqual([role.name])
     const again = service.web({}, account.slug)
     expect((await signInAtProvider(provider, again, { email: 'ada.l@corp.example' })).status).toBe(303)
@@ -142,7 +143,7 @@ describe('an invited user', () => {
     expect(page.text).not.toContain('type="password"')
     const from = `/sign-in/provider?link=${encodeURIComponent(link.searchParams.get('token') ?? '')}`
     expect((await signInAtProvider(provider, web, {}, from)).status).toBe(303)
-    expect(await userOf(account.id)).toMatchObject({ origin: 'provider', external_id: 'ada-17' })
+    expect(await userOf(account.id)).toMatchObject({ origin: 'provider', subject: 'ada-17' })
     expect(await kindsOf(account.id)).toContain('user.linked')
     expect((await web.send('GET', `${link.pathname}${link.search}`)).status).toBe(404)
     expect((await signInAtProvider(provider, service.web({}, account.slug))).status).toBe(303)
@@ -157,6 +158,25 @@ describe('an invited user', () => {
     expect(await userOf(account.id)).toMatchObject({ origin: 'own' })
   })
 
+  it('keeps the external id that SCIM gave, when linked and when reset', async () => {
+    const account = await newAccount()
+    const { administrators } = await connectProvider(service, provider, {}, account)
+    const link = await invite(account, administrators[0].id)
+    const { key } = await makeManagementKey(service, { account: account.slug })
+    const call = manageClient(service.address, key)
+    const found = async () => {
+      const { body } = await call('GET', `/scim/2/Users?filter=${encodeURIComponent('externalId eq "00u1"')}`)
+      return body.Resources.map((user: { userName: string }) => user.userName)
+    }
+    const user = await userOf(account.id)
+    await call('PATCH', `/accounts/${account.id}/users/${user?.id}`, { external_id: '00u1' })
+    const from = `/sign-in/provider?link=${encodeURIComponent(link.searchParams.get('token') ?? '')}`
+    expect((await signInAtProvider(provider, service.web({}, account.slug), {}, from)).status).toBe(303)
+    expect([(await userOf(account.id))?.origin, await found()]).toEqual(['provider', [ADA.email]])
+    await sendPersonLink(service.context, administrators[0].id, user?.id ?? '', 'en')
+    expect([(await userOf(account.id))?.origin, await found()]).toEqual(['own', [ADA.email]])
+  })
+
   it('can be invited again after their sign-in was reset, for example when the issuer changed', async () => {
     const account = await newAccount()
     const { administrators } = await connectProvider(service, provider, {}, account)
@@ -164,12 +184,12 @@ describe('an invited user', () => {
     const user = await userOf(account.id)
     const sent = await sendPersonLink(service.context, administrators[0].id, user?.id ?? '', 'en')
     expect(sent.outcome).toBe('sent')
-    expect(await userOf(account.id)).toMatchObject({ origin: 'own', issuer: null, external_id: null })
+    expect(await userOf(account.id)).toMatchObject({ origin: 'own', issuer: null, subject: null })
     const token = (await newestLink(account)).searchParams.get('token') ?? ''
     const web = service.web({}, account.slug)
     const from = `/sign-in/provider?link=${encodeURIComponent(token)}`
     expect((await signInAtProvider(provider, web, { sub: 'other' }, from)).status).toBe(303)
-    expect(await userOf(account.id)).toMatchObject({ id: user?.id, external_id: 'other' })
+    expect(await userOf(account.id)).toMatchObject({ id: user?.id, subject: 'other' })
   })
 })
 
