@@ -1,10 +1,12 @@
 /** docs/management.md, "Closing an account". */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { closeAccount, eraseClosedAccounts, eraseSome } from '../../src/flows/accounts/close.ts'
 import { exportAudit } from '../../src/flows/audit/export.ts'
 import { EVERY_EVENT } from '../../src/flows/audit/read.ts'
 import { verifyAudit } from '../../src/flows/audit/verify.ts'
+import { lockAccount } from '../../src/store/accounts/accounts.ts'
+import { markClosed } from '../../src/store/accounts/closing.ts'
 import { askMe, connect } from '../rig/connect.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { type ManageClient, makeManagedAccount, makeManagementKey, manageClient } from '../rig/manage.ts'
@@ -62,6 +64,22 @@ describe('from the first moment', () => {
     expect((await service.web({}, slug).get('/sign-in')).status).toBe(404)
     for (const credential of [elsewhere, toOwn]) expect(await refusedAfter(credential)).toBeLessThan(MAX_MS)
     expect((await service.device('oauth', application).request()).status).not.toBe(200)
+  })
+
+  it('an application that is being created at that moment is refused', async () => {
+    const { db } = service.context
+    const { id, slug } = await makeAccount(db)
+    let creating: Promise<unknown> = Promise.resolve()
+    await db.transaction(async (tx) => {
+      await lockAccount(tx, id)
+      creating = makeApplication(db, service.config, slug)
+      creating.catch(() => {})
+      const waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+      await vi.waitUntil(() => count(service, waiting, []), { timeout: 10_000 })
+      await markClosed(tx, id)
+    })
+    await expect(creating).rejects.toThrow(`There is no account "${slug}"`)
+    expect(await count(service, 'applications where account_id = $1', [id])).toBe(0)
   })
 
   it('its slug is not given again, its external id is', async () => {

@@ -10,7 +10,7 @@ import type { SuspensionReason } from '../../core/reviews/review.ts'
 import { createApplicationSecret, digestApplicationSecret } from '../../secrets/application-secret.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { createId } from '../../secrets/random.ts'
-import { findAccount } from '../../store/accounts/accounts.ts'
+import { findAccount, lockAccount } from '../../store/accounts/accounts.ts'
 import {
   findApplication,
   insertApplication,
@@ -45,7 +45,8 @@ export function createApplication(
   actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<CreatedApplication>> {
   return db.transaction(async (tx) => {
-    const account = await findAccount(tx, application.account)
+    const known = await findAccount(tx, application.account)
+    const account = known && (await lockAccount(tx, known.id))
     if (!account) return refused(`There is no account "${application.account}".`)
     const problem = settingsProblem(application, await readScopeFacts(tx, application.allowedScopes))
     if (problem) return refused(explainSettings(problem))
