@@ -86,7 +86,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     limiter: traced ? traceLimiter(limiter, where) : limiter,
     signInFailures: createSignInFailures(strangerLimits(config), link),
     load,
-    applications: createApplicationCopy(db, config.keys),
+    applications: createApplicationCopy(db, config.keys, (ms) => events.clockJumped(Math.round(ms / 1000))),
     liveCodes: createLiveCodes(db),
     verifyDeviceCode: createDeviceCodeVerifier(config.keys),
     verifyCredential: createCredentialVerifier(config.keys),

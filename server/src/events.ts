@@ -30,6 +30,8 @@ export type Events = {
   engine(name: 'postgresql' | 'redis', answers: boolean, reason?: string): void
   /** PostgreSQL was restarted, failed over or restored: what this process remembered of it was read again. */
   reloaded(): void
+  /** The clock of PostgreSQL jumped, as after a failover to a server with another time. Negative: it went back. */
+  clockJumped(seconds: number): void
   /** A statement of the host service was not accepted. `reason`: never a value of it. */
   statementRefused(account: string, reason: string): void
   /** `reason`: the library's, without any token. */
@@ -100,6 +102,8 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
         { event: 'reloaded' },
         'postgresql was restarted, failed over or restored: all cached data was read again',
       ),
+    clockJumped: (seconds) =>
+      log.error({ event: 'clock_jumped', seconds }, `the clock of postgresql jumped by ${seconds} s`),
     statementRefused: (account, reason) =>
       log.warn({ event: 'statement_refused', account, reason }, 'statement of the host service refused'),
     providerFailed: (account, reason) =>

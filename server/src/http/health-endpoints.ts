@@ -7,11 +7,15 @@ const always = (value: string): Property => ({ type: 'string', const: value })
 /** Liveness: the process runs. PostgreSQL or Redis being down does not fail it, because a restart would not help. */
 const live: Handler = async () => ({ status: 200, fields: { status: 'live' } })
 
-/** Readiness: PostgreSQL answers and the process is not draining. Redis may be down; pacing then is in process. */
+/**
+ * Readiness: PostgreSQL answers, is no standby, and the process is not draining. Redis may be down; pacing then is in
+ * process.
+ */
 const ready: Handler = async (context, request) => {
   if (request.draining) return { refusal: 'unavailable', message: 'This process is stopping.', retryAfterSeconds: 1 }
   try {
-    await context.db.reads.query('select 1')
+    const { rows } = await context.db.reads.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
+    if (rows[0]?.standby) return { refusal: 'unavailable', message: 'PostgreSQL is a standby.', retryAfterSeconds: 1 }
   } catch {
     return { refusal: 'unavailable', message: 'PostgreSQL does not answer.', retryAfterSeconds: 1 }
   }

@@ -38,7 +38,14 @@ const REHASHED_AT_ONCE = 1_000
 
 const DAY_MS = 24 * 60 * 60 * 1000
 
-export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCopy {
+/** A jump of PostgreSQL's clock that is reported: far more than clocks that are kept in step differ. */
+const CLOCK_JUMP_MS = 5_000
+
+export function createApplicationCopy(
+  db: Postgres,
+  keys: Keyset,
+  onClockJump: (ms: number) => void = () => {},
+): ApplicationCopy {
   const applications = new Map<string, Application>()
   /**
    * Last verified secret per application, in plain text: a shortcut past the digest. Every poll carries it, so keeping
@@ -75,10 +82,13 @@ export function createApplicationCopy(db: Postgres, keys: Keyset): ApplicationCo
       applications.set(application.id, application)
       proven.delete(application.id)
     }
+    const before = history && clockOffset
     seen = changes.changed
     history = changes.history
     // PostgreSQL read its clock between the request and its answer, so clamp the offset to the range that this allows.
     clockOffset = Math.min(Math.max(clockOffset, changes.now - performance.now()), changes.now - asked)
+    const jumpMs = before === null ? 0 : clockOffset - before
+    if (Math.abs(jumpMs) > CLOCK_JUMP_MS) onClockJump(jumpMs)
   }
   const reload = async () => {
     const asked = performance.now()

@@ -8,6 +8,7 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { COMMIT, checkCommits, watchCommits } from './synchronous-commit.ts'
 
 /** An error that PostgreSQL itself reported, with its SQLSTATE. */
 export const { DatabaseError } = pg
@@ -53,7 +54,7 @@ export type PoolFigures = {
 /** PostgreSQL cannot serve the statement now, or did not confirm a commit. The request itself is not at fault. */
 export class Unavailable extends Error {
   override readonly name = 'Unavailable'
-  /** The connection failed or timed out: the outcome of the statement is unknown. */
+  /** The connection failed or timed out, or a commit was not confirmed: the outcome of the statement is unknown. */
   readonly silent: boolean
 
   constructor(message: string, options: { silent: boolean; cause?: unknown } = { silent: false }) {
@@ -92,8 +93,9 @@ export function openPostgres(url: string, connections: number, requestId: () => 
   const readPool = new pg.Pool({ ...settings, max: READ_CONNECTIONS })
   // The pool replaces an idle connection that breaks; without a listener, the event would end the process.
   for (const each of [pool, readPool]) each.on('error', () => {})
+  watchCommits(pool)
   return {
-    ...queryable(pool),
+    query: (statement, values) => queryOnce<never>(pool, statement, values).catch(rethrowAsUnavailable),
     reads: queryable(readPool),
     transaction: (work) => retryConflicts(() => transaction(pool, requestId(), work)),
     pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
@@ -127,6 +129,26 @@ function figuresOf(name: PoolFigures['name'], pool: pg.Pool, max: number): PoolF
 function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {
   return {
     query: (statement, values) => target.query(statement as string, values).catch(rethrowAsUnavailable),
+  }
+}
+
+/** A statement outside a transaction, which commits by itself. */
+async function queryOnce<Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  statement: Statement,
+  values?: unknown[],
+): Promise<pg.QueryResult<Row>> {
+  const client = await pool.connect()
+  let failure: Error | undefined
+  try {
+    const result = await client.query<Row>(statement as string, values)
+    checkCommits(client)
+    return result
+  } catch (error) {
+    failure = error as Error
+    throw error
+  } finally {
+    client.release(failure)
   }
 }
 
@@ -174,17 +196,31 @@ async function transaction<T>(
   try {
     await tx.query(begin(requestId))
     const result = await work(tx)
-    await tx.query('commit')
+    await commit(client)
     return result
   } catch (error) {
     // Discard a connection that does not answer; a rollback on it would only time out again.
-    if (error instanceof Unavailable && error.silent) broken = error
+    if (error instanceof Unavailable && (error.silent || isReadOnly(error))) broken = error
     else await tx.query('rollback').catch(onError)
     throw error
   } finally {
     client.off('error', onError)
     client.release(broken)
   }
+}
+
+async function commit(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query(COMMIT)
+    checkCommits(client)
+  } catch (error) {
+    rethrowAsUnavailable(error as Error)
+  }
+}
+
+/** The primary became a standby: this connection would stay read-only. */
+function isReadOnly({ cause }: Unavailable): boolean {
+  return cause instanceof DatabaseError && cause.code === '25006'
 }
 
 /**

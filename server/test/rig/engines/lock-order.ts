@@ -92,7 +92,7 @@ export function takeProblems(): readonly string[] {
 
 function watch(client: object, text: string, values: readonly unknown[] | undefined): void {
   if (/^begin\b/.test(text)) open.set(client, [])
-  if (text === 'commit' || text === 'rollback') open.delete(client)
+  if (/\b(commit|rollback)$/.test(text)) open.delete(client)
   const held = open.get(client)
   if (!held) return
   for (const { lock, waits } of locksOf(text, values)) {

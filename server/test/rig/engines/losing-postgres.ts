@@ -1,14 +1,12 @@
 /** A PostgreSQL that loses commits in the three ways in which operators lose them, each behind one address. */
-import { execFile } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
-import pg from 'pg'
-import { createPostgres, type PostgresProcess, postgresCommand } from '../../../../tools/engine-processes.ts'
+import { createPostgres, type PostgresProcess } from '../../../../tools/engine-processes.ts'
 import { freePort } from '../../../../tools/free-port.ts'
 import { migrate } from '../../../src/store/postgres/migrate.ts'
 import { startSwitchingProxy } from '../network/switching-proxy.ts'
+import { runProgram, runStatements } from './postgres-programs.ts'
 
 export type Way = 'a promoted standby' | 'a restored copy of the disk' | 'a restored dump'
 
@@ -53,18 +51,20 @@ export async function startLosingPostgres(way: Way): Promise<LosingPostgres> {
       const standby = await create('standby')
       return {
         keep: async () => {
-          await asPostgres('pg_basebackup', '-d', first.url, '-D', standby.data, '-R', '-X', 'stream', '-c', 'fast')
+          await runProgram('pg_basebackup', '-d', first.url, '-D', standby.data, '-R', '-X', 'stream', '-c', 'fast')
           standby.start()
-          await run(standby.url, "alter system set primary_conninfo = ''", 'select pg_reload_conf()')
+          await runStatements(standby.url, "alter system set primary_conninfo = ''", 'select pg_reload_conf()')
           for (let left = 1; left > 0; ) {
-            left = Number((await run(standby.url, 'select count(*) as left from pg_stat_wal_receiver'))[0]?.left)
+            left = Number(
+              (await runStatements(standby.url, 'select count(*) as left from pg_stat_wal_receiver'))[0]?.left,
+            )
           }
         },
         lose: async () => {
           const ahead = await nextXid(first.url)
           proxy.cut()
           first.stop('immediate')
-          await asPostgres('pg_ctl', '-D', standby.data, '-w', 'promote')
+          await runProgram('pg_ctl', '-D', standby.data, '-w', 'promote')
           await catchUp(standby.url, ahead)
           proxy.lead(standby.port)
         },
@@ -74,7 +74,7 @@ export async function startLosingPostgres(way: Way): Promise<LosingPostgres> {
       const copy = join(folder, 'copy')
       return {
         keep: async () => {
-          await asPostgres('pg_basebackup', '-d', first.url, '-D', copy, '-X', 'stream', '-c', 'fast')
+          await runProgram('pg_basebackup', '-d', first.url, '-D', copy, '-X', 'stream', '-c', 'fast')
         },
         lose: async () => {
           const ahead = await nextXid(first.url)
@@ -92,15 +92,15 @@ export async function startLosingPostgres(way: Way): Promise<LosingPostgres> {
       const dump = join(folder, 'dump')
       return {
         keep: async () => {
-          await asPostgres('pg_dump', '-d', first.url, '-F', 'c', '-f', dump)
+          await runProgram('pg_dump', '-d', first.url, '-F', 'c', '-f', dump)
         },
         lose: async () => {
           const ahead = await nextXid(first.url)
           proxy.cut()
           const name = new URL(first.url).pathname.slice(1)
           const other = new URL('/postgres', first.url).href
-          await run(other, `drop database ${name} with (force)`, `create database ${name}`)
-          await asPostgres('pg_restore', '-d', first.url, dump)
+          await runStatements(other, `drop database ${name} with (force)`, `create database ${name}`)
+          await runProgram('pg_restore', '-d', first.url, dump)
           await catchUp(first.url, ahead)
           proxy.lead(first.port)
         },
@@ -118,35 +118,14 @@ export async function startLosingPostgres(way: Way): Promise<LosingPostgres> {
   }
 }
 
-/** Not synchronously: the proxy is in this process. */
-async function asPostgres(program: string, ...args: string[]): Promise<void> {
-  const [file = '', ...rest] = postgresCommand(program, args)
-  await promisify(execFile)(file, rest, { cwd: '/' })
-}
-
 async function nextXid(url: string): Promise<bigint> {
-  return BigInt((await run(url, 'select pg_current_xact_id()::text as next'))[0]?.next)
+  return BigInt((await runStatements(url, 'select pg_current_xact_id()::text as next'))[0]?.next)
 }
 
 async function catchUp(url: string, xid: bigint): Promise<void> {
-  await run(
+  await runStatements(
     url,
     `do $$ begin while pg_current_xact_id() <= '${xid}' loop commit; end loop; end $$`,
     "select setval('application_changes', last_value + 100) from application_changes",
   )
-}
-
-/** The rows of the last statement. */
-// biome-ignore lint/suspicious/noExplicitAny: a test's own statements
-async function run(url: string, ...statements: readonly string[]): Promise<any[]> {
-  const client = new pg.Client({ connectionString: url })
-  client.on('error', () => {})
-  await client.connect()
-  try {
-    let rows: unknown[] = []
-    for (const statement of statements) rows = (await client.query(statement)).rows
-    return rows
-  } finally {
-    await client.end()
-  }
 }

@@ -1,10 +1,11 @@
 /** A migrated PostgreSQL of its own, in a temporary folder, that a test may stop and freeze. */
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createPostgres } from '../../../../tools/engine-processes.ts'
 import { freePort } from '../../../../tools/free-port.ts'
 import { migrate } from '../../../src/store/postgres/migrate.ts'
+import { signalAll } from './postgres-programs.ts'
 
 export type OwnPostgres = {
   readonly url: string
@@ -35,19 +36,5 @@ export async function startOwnPostgres(): Promise<OwnPostgres> {
       postgres.stop('immediate')
       rmSync(folder, { recursive: true, force: true })
     },
-  }
-}
-
-/** Signals every process: the backends of a stopped postmaster would still answer. */
-function signalAll(postmaster: number | null, signal: NodeJS.Signals): void {
-  if (postmaster === null) return
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  for (const each of [postmaster, ...children]) {
-    try {
-      process.kill(each, signal)
-    } catch (error) {
-      // A backend whose client has gone may end between being listed and being signalled.
-      if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
-    }
   }
 }

@@ -55,7 +55,7 @@ function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
     if (/^begin\b/.test(each.text)) open.set(each.on, [])
     const transaction = open.get(each.on) ?? []
     transaction.push(each)
-    const over = each.text === 'commit' || each.text === 'rollback'
+    const over = /\b(commit|rollback)$/.test(each.text)
     if (!open.has(each.on) || over) {
       const begunBefore = over && !open.has(each.on)
       if (begunBefore || transaction.some(({ text }) => BESIDE.test(text)))

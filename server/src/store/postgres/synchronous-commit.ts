@@ -1,0 +1,36 @@
+/**
+ * Commits with a synchronous standby: an answer is sent only after the standby has everything that the answer says.
+ * docs/decisions/0055-an-answer-outlives-its-primary.md
+ */
+import type pg from 'pg'
+
+/**
+ * Ends a transaction. What it read may be visible although the standby lacks it: its commit was cancelled while waiting
+ * for the standby, or PostgreSQL was restarted meanwhile. A transaction that writes is confirmed only when the standby
+ * has its commit, and so everything before. One that wrote nothing would not wait, so it writes an empty record, which
+ * changes no table. A standby refuses this as read-only.
+ */
+export const COMMIT = `select pg_logical_emit_message(true, 'latchkey', '') from pg_current_xact_id()
+  where pg_current_xact_id_if_assigned() is null and current_setting('synchronous_standby_names') <> ''; commit`
+
+/**
+ * The function of PostgreSQL that waits for the standby. Its warning means that the commit is visible here and may be
+ * missing there. The text of the warning depends on the language of the server, this name does not.
+ */
+const WAITS_FOR_STANDBY = 'SyncRepWaitForLSN'
+
+const doubtful = new WeakSet<pg.ClientBase>()
+
+/** Watches every connection of the pool. */
+export function watchCommits(pool: pg.Pool): void {
+  pool.on('connect', (client) => {
+    client.on('notice', ({ routine }) => {
+      if (routine === WAITS_FOR_STANDBY) doubtful.add(client)
+    })
+  })
+}
+
+/** Throws if the standby may lack a commit of this connection, which must not be used again. */
+export function checkCommits(client: pg.ClientBase): void {
+  if (doubtful.has(client)) throw new Error('the standby did not confirm the commit')
+}
