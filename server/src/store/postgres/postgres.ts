@@ -93,6 +93,8 @@ export function openPostgres(url: string, connections: number, requestId: () => 
   const readPool = new pg.Pool({ ...settings, max: READ_CONNECTIONS })
   // The pool replaces an idle connection that breaks; without a listener, the event would end the process.
   for (const each of [pool, readPool]) each.on('error', () => {})
+  // The same for one in use, whose query fails as well.
+  pool.on('connect', (client) => client.on('error', () => {}))
   watchCommits(pool)
   return {
     query: (statement, values) => queryOnce<never>(pool, statement, values).catch(rethrowAsUnavailable),
