@@ -5,11 +5,14 @@ import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import { type RecordedCode, RecordedCodes } from '../history/recorded-code.ts'
 import { Device } from '../rig/device.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
+import { IssuedCredentials } from './issued-credentials.ts'
 
 export type Load = {
   totals(): UsageCounters
   /** Requests no more codes, waits until each has an outcome, and returns the problems. */
   finish(): Promise<string[]>
+  /** After the end: the credentials that a device was given and a process refuses. */
+  refusedCredentials(): Promise<readonly string[]>
 }
 
 export type UsageCounters = {
@@ -19,6 +22,7 @@ export type UsageCounters = {
   granted: number
   rejected: number
   collected: number
+  refreshed: number
 }
 
 /** What the user was told. `unknown`: the engine went away in the middle; then either is right, but only one. */
@@ -27,19 +31,39 @@ type Decision = 'granted' | 'rejected' | 'unknown' | 'none'
 const POLL_OUTCOMES = ['auth_pending', 'slow_down', 'auth_expired', 'auth_rejected', 'invalid']
 const DEVICES = 24
 
-/** The longest outage of PostgreSQL, with the time to reconnect, and then the life of a hint or a lease, which is the same. */
-const PENDING_MAY_BE_OLD_MS = 10_000 + MAX_HINT_MS
-
 export function startLoad(given: {
   addresses: readonly string[]
   application: MadeApplication
   context: Context
   user: MadeUser
+  /** Devices at once. */
+  devices?: number
+  /** The longest outage of PostgreSQL, with the time to reconnect. */
+  outageMs?: number
+  /** Half of the polls are held, and token sets are refreshed until the end. */
+  heldAndRefreshed?: boolean
 }): Load {
-  const { addresses, application, context, user } = given
-  const totals: UsageCounters = { polls: 0, codesRequested: 0, codesRefused: 0, granted: 0, rejected: 0, collected: 0 }
+  const {
+    addresses,
+    application,
+    context,
+    user,
+    devices = DEVICES,
+    outageMs = 10_000,
+    heldAndRefreshed = false,
+  } = given
+  const totals: UsageCounters = {
+    polls: 0,
+    codesRequested: 0,
+    codesRefused: 0,
+    granted: 0,
+    rejected: 0,
+    collected: 0,
+    refreshed: 0,
+  }
   const problems: string[] = []
   const codes = new RecordedCodes()
+  const issued = new IssuedCredentials(addresses, application)
   let finishing = false
 
   const device = (lane: number) =>
@@ -51,7 +75,8 @@ export function startLoad(given: {
     if (answer.status === 200) {
       totals.codesRequested += 1
       const code = codes.add(device(lane), answer.body, calledAt)
-      code.history.pendingMayBeOld(PENDING_MAY_BE_OLD_MS)
+      // After the outage, the life of a hint or a lease, which is the same.
+      code.history.pendingMayBeOld(outageMs + MAX_HINT_MS)
       return code
     }
     totals.codesRefused += 1
@@ -81,10 +106,12 @@ export function startLoad(given: {
         application,
         lane % 2 === 0 ? 'oauth' : 'key',
       )
-      const answer = await code.poll(at)
+      const held = heldAndRefreshed && poll % 2 === 1
+      const answer = await code.poll(at, held ? { prefer: 'wait=5' } : {})
       totals.polls += 1
       if (answer.status === 200) {
         totals.collected += 1
+        issued.add(answer.body)
         const after = await code.poll(at)
         // While PostgreSQL is down the delivery cannot be confirmed; then the outcome is not final.
         if (!['invalid', 'auth_pending', 'slow_down'].includes(after.body.error))
@@ -136,7 +163,18 @@ export function startLoad(given: {
     }
   }
 
-  const lanes = [ask(), ...Array.from({ length: DEVICES }, (_, lane) => live(lane))]
+  async function refresh(): Promise<void> {
+    while (!finishing) {
+      totals.refreshed += await issued.refreshOne()
+      await sleep(200)
+    }
+  }
+
+  const lanes = [
+    ask(),
+    ...(heldAndRefreshed ? [refresh()] : []),
+    ...Array.from({ length: devices }, (_, lane) => live(lane)),
+  ]
   return {
     totals: () => ({ ...totals }),
     finish: async () => {
@@ -144,5 +182,6 @@ export function startLoad(given: {
       await Promise.all(lanes)
       return [...problems, ...codes.judge('faults')]
     },
+    refusedCredentials: () => issued.refused(),
   }
 }
