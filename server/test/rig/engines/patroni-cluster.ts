@@ -61,7 +61,8 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
     return path
   }
   const output = (name: string) => openSync(join(folder, `${name}.log`), 'a')
-  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups']
+  // Becoming another user clears the signal by which a process ends with its parent, so it is set again.
+  const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--pdeathsig=KILL']
   /** In a process namespace of its own: nothing outlives it, also not the PostgreSQL of a killed Patroni. */
   const startIn = (namespace: string, name: string, ...command: string[]): ChildProcess => {
     const apart = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', ...asPostgres, ...command]
@@ -195,7 +196,9 @@ async function ask(url: string): Promise<string | null> {
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return
   const exited = once(child, 'exit')
-  child.kill('SIGKILL')
+  // With the first process of a process namespace, all others in it end.
+  const [first = child.pid ?? 0] = descendants(child.pid ?? 0)
+  process.kill(first, 'SIGKILL')
   await exited
 }
 
