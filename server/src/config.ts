@@ -1,7 +1,5 @@
-/**
- * Configuration: reads the environment once; no other file does. This table holds every setting, lifetime and limit
- * that an operator may choose, with its unit and its reason; docs/configuration.md is generated from it.
- */
+/** Configuration: reads the environment once; no other file does. docs/configuration.md is generated from this table. */
+import { checkRedisUrl } from './redis-url.ts'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
   ConfigurationError,
@@ -35,9 +33,9 @@ export const options = {
     secret: true,
     fallback: '',
     about:
-      'URL of a Redis or Valkey server (7 or later) that paces polls and counts limits for all processes; `redis+cluster://` for a cluster. It stores no persistent data and needs no backup. If unset, each process paces and counts on its own.',
+      'URL of a Redis or Valkey server (7 or later) that paces polls and counts limits for all processes. `redis+cluster://host,host` for a cluster, `redis+sentinel://host,host/mymaster` for Redis Sentinel, `rediss` for TLS: see [Redis with a replica](operations.md#redis-with-a-replica). It stores no persistent data and needs no backup. If unset, each process paces and counts on its own.',
     example: 'redis://localhost:6379',
-    parse: (text) => (text === '' ? null : url('redis:', 'rediss:', 'redis+cluster:', 'rediss+cluster:')(text)),
+    parse: (text) => (text === '' ? null : checkRedisUrl(text)),
   }),
   publicUrl: option({
     env: 'PUBLIC_URL',

@@ -9,7 +9,7 @@ const SRC = join(ROOT, 'server', 'src')
 
 /** From the lowest up. A module is a folder of server/src, or a file there. */
 const LAYERS = [
-  ['core', 'secrets', 'events.ts', 'spans.ts', 'setting-texts.ts', 'version.ts'],
+  ['core', 'secrets', 'events.ts', 'spans.ts', 'setting-texts.ts', 'redis-url.ts', 'version.ts'],
   [
     'store',
     'gate',

@@ -50,6 +50,16 @@ export function createDecisionBus(link: RedisLink | null): DecisionBus {
       subscriber.on('error', () => {})
       subscriber.on('message', hear)
       subscriber.subscribe(CHANNEL).catch(reportRefusal)
+      // It sends nothing, so it does not notice that its server is gone. When the other connection found a new one, it
+      // follows.
+      let lost = false
+      redis.on('close', () => {
+        lost = true
+      })
+      redis.on('ready', () => {
+        if (lost) subscriber?.disconnect(true)
+        lost = false
+      })
     },
     close: () => subscriber?.disconnect(),
   }

@@ -12,7 +12,12 @@ type Entry = { paceUntil: number; hintUntil: number; decidedUntil: number }
 
 type Generation = Map<string, Entry>
 
-export function createLocalGate(monotonicMs: () => number = () => performance.now()): Gate {
+export type LocalGate = Gate & {
+  /** This process heard of the decision within the lifetime of a hint: a hint is older than it. */
+  isDecided(id: string): boolean
+}
+
+export function createLocalGate(monotonicMs: () => number = () => performance.now()): LocalGate {
   let current: Generation = new Map()
   let previous: Generation = new Map()
   let rotatesAt = monotonicMs() + GENERATION_MS
@@ -62,6 +67,7 @@ export function createLocalGate(monotonicMs: () => number = () => performance.no
       entry.hintUntil = 0
       entry.decidedUntil = now + MAX_HINT_MS
     },
+    isDecided: (id) => monotonicMs() < ((current.get(id) ?? previous.get(id))?.decidedUntil ?? 0),
     forgetHints: () => {
       for (const entries of [current, previous]) for (const entry of entries.values()) entry.hintUntil = 0
     },

@@ -1,9 +1,11 @@
 /**
- * Gate on Valkey or Redis, single or cluster, shared by all processes of a cell. Two small keys per code, pace and
+ * Gate on Valkey or Redis, single, cluster or behind Redis Sentinel, shared by all processes of a cell. Two small keys per code, pace and
  * hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as one script call, which costs a
  * seventh of two commands per poll (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
  *
  * While Redis does not answer, this process paces on its own: a poll is never rejected or delayed because of the gate.
+ * A Redis that was promoted has lost the last writes, and one that was frozen does late what it was told before: what
+ * this process knows itself counts more (docs/decisions/0056-a-gate-that-fails-over.md).
  */
 import { Cluster } from 'ioredis'
 import { type Gate, type GateReply, MAX_HINT_MS } from './gate.ts'
@@ -56,9 +58,12 @@ export function createRedisGate(link: RedisLink): Gate {
     try {
       const replies = await redis.poll(batch.length * 2, ...args)
       succeeded()
-      const trusted = performance.now() >= distrustedUntil
-      for (const [index, reply] of replies.entries()) {
-        batch[index]?.resolve({ early: (reply & 1) === 1, pending: trusted && (reply & 2) === 2 })
+      const now = performance.now()
+      for (const [index, { id, paceMs, resolve }] of batch.entries()) {
+        const reply = replies[index] ?? 0
+        const early = (reply & 1) === 1 && now >= link.answersSince + paceMs
+        const pending = (reply & 2) === 2 && now >= distrustedUntil && !alone.isDecided(id)
+        resolve({ early, pending })
       }
     } catch (error) {
       failed((error as Error).message)

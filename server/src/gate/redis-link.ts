@@ -1,5 +1,9 @@
-/** Redis connection: the only one of a process, to a single Valkey or Redis or to a cluster, with a circuit breaker. */
+/**
+ * Redis connection: the only one of a process, to a single Valkey or Redis, to a cluster, or to the master that Redis
+ * Sentinel names, with a circuit breaker.
+ */
 import { Cluster, Redis } from 'ioredis'
+import { parseRedisUrl } from '../redis-url.ts'
 
 export type RedisClient = Redis | Cluster
 
@@ -12,6 +16,11 @@ export type RedisLink = {
   succeeded(): void
   /** The last reported result. */
   readonly answers: boolean
+  /**
+   * When it answered again after the last failure, on the monotonic clock. What was sent to it before that may have been
+   * carried out much later.
+   */
+  readonly answersSince: number
   /** Failures reported by callers and by the connection itself. */
   readonly failures: number
   close(): Promise<void>
@@ -23,9 +32,19 @@ const PATIENCE_MS = 250
 /** After a failure Redis is not queried for this long. */
 const PAUSE_MS = 500
 
+/** Time to connect, and for a sentinel to say who is the master. */
+const CONNECT_MS = 1_000
+
+/**
+ * A connection on which a command stays unanswered for this long is closed: a server that lost its power or its network
+ * does not close it, and the next connection may lead to its successor.
+ */
+const SILENCE_MS = 2_000
+
 export function openRedis(url: string, onChange: (answers: boolean, reason?: string) => void): RedisLink {
   const redis = connect(url)
   let answers = true
+  let answersSince = Number.NEGATIVE_INFINITY
   let failures = 0
   let pausedUntil = 0
 
@@ -46,9 +65,13 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
       if (answers || performance.now() < pausedUntil) return
       onChange(true)
       answers = true
+      answersSince = performance.now()
     },
     get answers() {
       return answers
+    },
+    get answersSince() {
+      return answersSince
     },
     get failures() {
       return failures
@@ -58,27 +81,43 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
 }
 
 function connect(url: string): RedisClient {
-  const single = {
+  const { kind, tls, hosts, username, password, database, sentinel } = parseRedisUrl(url)
+  const server = {
     commandTimeout: PATIENCE_MS,
-    connectTimeout: 1_000,
+    connectTimeout: CONNECT_MS,
+    socketTimeout: SILENCE_MS,
+    ...(username !== null && { username }),
+    ...(password !== null && { password }),
+    ...(tls && { tls: {} }),
+  }
+  const retryStrategy = (attempt: number) => Math.min(50 * attempt, 1_000)
+  if (kind === 'cluster') {
+    return new Cluster([...hosts], {
+      enableOfflineQueue: false,
+      clusterRetryStrategy: retryStrategy,
+      // For gate/decision-bus.ts.
+      shardedSubscribers: true,
+      redisOptions: server,
+    })
+  }
+  const single = {
+    ...server,
+    db: database,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false,
-    retryStrategy: (attempt: number) => Math.min(50 * attempt, 1_000),
+    retryStrategy,
+    // A master that became a replica and kept its connections: the next connection leads to the new one.
+    reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
   }
-  const match = /^(rediss?)\+cluster:(.*)$/.exec(url)
-  if (!match) return new Redis(url, single)
-  const address = new URL(`${match[1]}:${match[2]}`)
-  const { maxRetriesPerRequest, retryStrategy, enableOfflineQueue, ...redisOptions } = single
-  return new Cluster([{ host: address.hostname, port: Number(address.port || 6379) }], {
-    enableOfflineQueue,
-    clusterRetryStrategy: retryStrategy,
-    // For gate/decision-bus.ts.
-    shardedSubscribers: true,
-    redisOptions: {
-      ...redisOptions,
-      ...(address.username ? { username: decodeURIComponent(address.username) } : {}),
-      ...(address.password ? { password: decodeURIComponent(address.password) } : {}),
-      ...(address.protocol === 'rediss:' ? { tls: {} } : {}),
-    },
+  if (sentinel === null) return new Redis({ ...single, ...hosts[0] })
+  return new Redis({
+    ...single,
+    sentinels: [...hosts],
+    name: sentinel.group,
+    ...(sentinel.username !== null && { sentinelUsername: sentinel.username }),
+    ...(sentinel.password !== null && { sentinelPassword: sentinel.password }),
+    ...(tls && { sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelCommandTimeout: CONNECT_MS,
+    sentinelRetryStrategy: retryStrategy,
   })
 }

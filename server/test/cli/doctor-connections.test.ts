@@ -11,9 +11,10 @@ afterAll(() => setUp.stop())
 
 const CLEAR = 'in the clear'
 const OPEN = 'has no password'
+const OPEN_SENTINEL = 'has no sentinel_password'
 
 const problemsOf = (findings: ReturnType<typeof examineRedisUrl>) =>
-  findings.map(({ what }) => [CLEAR, OPEN].find((words) => what.includes(words)) ?? what)
+  findings.map(({ what }) => [CLEAR, OPEN, OPEN_SENTINEL].find((words) => what.includes(words)) ?? what)
 
 it.each([
   ['postgres://latchkey@localhost/latchkey', []],
@@ -43,6 +44,10 @@ it.each([
   ['redis://latchkey:x@redis.internal', [CLEAR]],
   ['rediss://redis.internal', [OPEN]],
   ['redis+cluster://10.0.0.8', [CLEAR, OPEN]],
+  ['redis+cluster://127.0.0.1,10.0.0.8', [CLEAR, OPEN]],
+  ['redis+sentinel://127.0.0.1,localhost/mymaster', []],
+  ['rediss+sentinel://latchkey:x@one.internal,two.internal/mymaster?sentinel_password=y', []],
+  ['redis+sentinel://latchkey:x@one.internal/mymaster', [CLEAR, OPEN_SENTINEL]],
 ])('%s: %j', (url, problems) => {
   expect(problemsOf(examineRedisUrl(url))).toEqual(problems)
 })

@@ -9,6 +9,8 @@ import { IssuedCredentials } from './issued-credentials.ts'
 
 export type Load = {
   totals(): UsageCounters
+  /** Milliseconds from each decision, as the user saw it, until the device heard of it. */
+  delays(): readonly number[]
   /** Requests no more codes, waits until each has an outcome, and returns the problems. */
   finish(): Promise<string[]>
   /** After the end: the credentials that a device was given and a process refuses. */
@@ -23,6 +25,8 @@ export type UsageCounters = {
   rejected: number
   collected: number
   refreshed: number
+  /** Told to a device that keeps the interval. */
+  slowDowns: number
 }
 
 /** What the user was told. `unknown`: the engine went away in the middle; then either is right, but only one. */
@@ -38,20 +42,14 @@ export function startLoad(given: {
   user: MadeUser
   /** Devices at once. */
   devices?: number
-  /** The longest outage of PostgreSQL, with the time to reconnect. */
-  outageMs?: number
+  intervalMs?: number
+  /** How long after a decision a poll may still answer `auth_pending`: the longest outage, and the life of a hint. */
+  pendingMayBeOldMs?: number
   /** Half of the polls are held, and token sets are refreshed until the end. */
   heldAndRefreshed?: boolean
 }): Load {
-  const {
-    addresses,
-    application,
-    context,
-    user,
-    devices = DEVICES,
-    outageMs = 10_000,
-    heldAndRefreshed = false,
-  } = given
+  const { addresses, application, context, user, devices = DEVICES, intervalMs = 1_000 } = given
+  const { pendingMayBeOldMs = 10_000 + MAX_HINT_MS, heldAndRefreshed = false } = given
   const totals: UsageCounters = {
     polls: 0,
     codesRequested: 0,
@@ -60,7 +58,9 @@ export function startLoad(given: {
     rejected: 0,
     collected: 0,
     refreshed: 0,
+    slowDowns: 0,
   }
+  const delays: number[] = []
   const problems: string[] = []
   const codes = new RecordedCodes()
   const issued = new IssuedCredentials(addresses, application)
@@ -75,8 +75,7 @@ export function startLoad(given: {
     if (answer.status === 200) {
       totals.codesRequested += 1
       const code = codes.add(device(lane), answer.body, calledAt)
-      // After the outage, the life of a hint or a lease, which is the same.
-      code.history.pendingMayBeOld(outageMs + MAX_HINT_MS)
+      code.history.pendingMayBeOld(pendingMayBeOldMs)
       return code
     }
     totals.codesRefused += 1
@@ -98,7 +97,7 @@ export function startLoad(given: {
     }
   }
 
-  /** Polls until a final outcome, alternating between the processes, at least once a second. */
+  /** Polls until a final outcome, alternating between the processes. */
   async function collect(code: RecordedCode, lane: number): Promise<string> {
     for (let poll = 0; poll < 120; poll += 1) {
       const at = new Device(
@@ -121,9 +120,10 @@ export function startLoad(given: {
       if (answer.status !== 400 || !POLL_OUTCOMES.includes(answer.body.error)) {
         problems.push(`a poll was answered ${answer.status} ${answer.text}`)
       }
+      if (answer.body.error === 'slow_down') totals.slowDowns += 1
       if (answer.body.error === 'auth_rejected') return 'rejected'
       if (answer.body.error === 'auth_expired' || answer.body.error === 'invalid') return answer.body.error
-      await sleep(1_000)
+      await sleep(intervalMs)
     }
     return 'nothing final'
   }
@@ -140,7 +140,7 @@ export function startLoad(given: {
   }
 
   async function follow(code: RecordedCode, lane: number): Promise<void> {
-    const heard = collect(code, lane)
+    const heard = collect(code, lane).then((outcome) => ({ outcome, at: performance.now() }))
     await sleep(500 + Math.random() * 2_500)
     let decision = await decide(code, lane % 3 !== 0)
     // A user whose page failed tries again.
@@ -150,7 +150,9 @@ export function startLoad(given: {
       if (decision === 'unknown' && retried === 'none') break
       decision = retried
     }
-    const outcome = await heard
+    const decidedAt = performance.now()
+    const { outcome, at } = await heard
+    delays.push(Math.max(0, at - decidedAt))
     const right = decision === 'unknown' ? ['granted', 'rejected'].includes(outcome) : outcome === decision
     if (!right) problems.push(`the user was told ${decision}, the device heard ${outcome}`)
   }
@@ -177,6 +179,7 @@ export function startLoad(given: {
   ]
   return {
     totals: () => ({ ...totals }),
+    delays: () => [...delays],
     finish: async () => {
       finishing = true
       await Promise.all(lanes)

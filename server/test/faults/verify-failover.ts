@@ -10,6 +10,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { closeContext, createContext } from '../../src/app.ts'
+import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
 import { Device } from '../rig/device.ts'
 import {
@@ -99,7 +100,7 @@ try {
     context,
     user,
     devices: 12,
-    outageMs: OUTAGE_MS,
+    pendingMayBeOldMs: OUTAGE_MS + MAX_HINT_MS,
     heldAndRefreshed: true,
   })
   const problems: string[] = []

@@ -1,5 +1,6 @@
 /** Connection checks: whether credentials and data cross a network in the clear, or an engine lets everybody in. */
 import { isIPv4 } from 'node:net'
+import { parseRedisUrl } from '../../redis-url.ts'
 import { type Finding, warning } from './finding.ts'
 
 const WHERE = 'docs/operations.md, "PostgreSQL and Redis on another machine"'
@@ -23,23 +24,31 @@ export function examinePostgresUrl(databaseUrl: string, passwordElsewhere: boole
 }
 
 export function examineRedisUrl(redisUrl: string): readonly Finding[] {
-  const url = new URL(redisUrl)
-  const host = url.hostname
-  if (isOnThisMachine(host)) return []
+  const { hosts, tls, password, sentinel } = parseRedisUrl(redisUrl)
+  const host = hosts.map((each) => each.host).find((name) => !isOnThisMachine(name))
+  if (host === undefined) return []
   const findings: Finding[] = []
-  if (!url.protocol.startsWith('rediss')) {
+  if (!tls) {
     const what = `REDIS_URL names ${host} without TLS: its password crosses the network in the clear.`
-    findings.push(warning('redis', what, `Let Redis speak TLS, and write rediss:// (${WHERE}).`))
+    const scheme = redisUrl.slice(0, redisUrl.indexOf(':')).replace('redis', 'rediss')
+    findings.push(warning('redis', what, `Let Redis speak TLS, and write ${scheme}:// (${WHERE}).`))
   }
-  if (url.password === '') {
+  if (password === null) {
     const what = `REDIS_URL has no password, and Redis is at ${host}: whoever reaches it can lift limits and slow polls down.`
     findings.push(warning('redis', what, 'Start Redis with deploy/redis/latchkey.conf, and put user and password in.'))
+  }
+  if (sentinel !== null && sentinel.password === null) {
+    const what = `REDIS_URL has no sentinel_password, and a sentinel is at ${host}: whoever reaches it can name another Redis.`
+    findings.push(
+      warning('redis', what, 'Set requirepass in sentinel.conf, and add ?sentinel_password=… to REDIS_URL.'),
+    )
   }
   return findings
 }
 
 /** No host, or a folder: a socket. */
 function isOnThisMachine(host: string): boolean {
-  if (host === '' || host.startsWith('/') || host === '[::1]' || /(^|\.)localhost$/.test(host)) return true
+  if (host === '' || host.startsWith('/') || host === '[::1]' || host === '::1' || /(^|\.)localhost$/.test(host))
+    return true
   return isIPv4(host) && host.startsWith('127.')
 }
