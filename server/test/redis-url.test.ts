@@ -27,7 +27,16 @@ it.each<[string, Partial<RedisAddress>]>([
   ['redis://latchkey:p%40ss%3A%2F@localhost', { username: 'latchkey', password: 'p@ss:/' }],
   ['redis://latchkey:p@ss:word@localhost', { username: 'latchkey', password: 'p@ss:word' }],
   ['redis+cluster://localhost', { kind: 'cluster' }],
-  ['redis+cluster://h1:7000,h2/0', { kind: 'cluster', hosts: [{ host: 'h1', port: 7000 }, { host: 'h2', port: 6379 }] }],
+  [
+    'redis+cluster://h1:7000,h2/0',
+    {
+      kind: 'cluster',
+      hosts: [
+        { host: 'h1', port: 7000 },
+        { host: 'h2', port: 6379 },
+      ],
+    },
+  ],
   [
     'redis+sentinel://h1,h2:26380,[2001:db8::3]/mymaster',
     { kind: 'sentinel', hosts: THREE, sentinel: { group: 'mymaster', username: null, password: null } },

@@ -4,11 +4,11 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { startCluster } from '../rig/engines/redis-cluster.ts'
 import type { RedisNode } from '../rig/engines/redis-node.ts'
 import { type SentinelRedis, startSentinelRedis } from '../rig/engines/redis-sentinel.ts'
 import type { ReplicatedRedis } from '../rig/engines/replicated-redis.ts'
-import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { type GateService, startGateService } from './gate-service.ts'
 
 useOwnTimeouts()

@@ -7,6 +7,7 @@ import { missingPartitions } from '../../flows/sweep.ts'
 import { readRoleFacts, readServerFacts } from '../../store/accounts/set-up-facts.ts'
 import { countMissingMonths } from '../../store/audit/partitions.ts'
 import { pendingMigrations, readSchemaState } from '../../store/postgres/migrate.ts'
+import { isRefusalOfPooler } from '../../store/postgres/pooler.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 import { isLocal } from './configuration.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
@@ -35,6 +36,14 @@ export async function examinePostgres(db: Postgres): Promise<Finding> {
     return ok('postgresql', `PostgreSQL ${version.split(' ')[0]} is reachable.`)
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
+    if (isRefusalOfPooler(message)) {
+      const remedy = 'Configure it as deploy/pgbouncer/pgbouncer.ini does (docs/operations.md, "Connection poolers").'
+      return broken(
+        'postgresql',
+        `The connection pooler does not fit: ${message.replace(/^PostgreSQL: /, '')}.`,
+        remedy,
+      )
+    }
     const [what, remedy] = REFUSALS[code] ?? [
       `PostgreSQL is unreachable: ${message.replace(/^PostgreSQL: /, '')}.`,
       'Start it, or correct the host and port in DATABASE_URL.',

@@ -45,10 +45,9 @@ export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promis
 }
 
 /**
- * Session lock and not a transaction lock, because some migrations run outside a transaction (migrate.ts). A fixed
- * number, so that an operator can find in pg_locks what a second `latchkey migrate` waits for.
+ * Held by a transaction of its own, because some migrations run outside a transaction (migrate.ts). A fixed number, so that an operator can find in pg_locks what a second `latchkey migrate` waits for.
  */
 export const MIGRATION_LOCK = 7_018_001
 
-/** Session lock, too: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
+/** Session lock: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
 export const ARCHIVE_LOCK = 7_018_005

@@ -10,6 +10,7 @@ import { readdir, readFile } from 'node:fs/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
+import { examineConnection } from './pooler.ts'
 import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
 import { splitStatements } from './sql-statements.ts'
 
@@ -22,9 +23,18 @@ const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
  * PostgreSQL, which may start at the same time.
  */
 export async function migrate(url: string, folder: URL = FOLDER, waitMs = 0): Promise<readonly string[]> {
-  const client = await connectWithin(url, waitMs)
+  const turn = await connectWithin(url, waitMs)
   try {
-    await takeTurn(client)
+    await takeTurn(turn)
+    return await migrateInTurn(url, folder)
+  } finally {
+    await turn.end()
+  }
+}
+
+async function migrateInTurn(url: string, folder: URL): Promise<readonly string[]> {
+  const client = await connect(url)
+  try {
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
     const missing = await missingMigrations(client, folder)
     for (const name of missing) await apply(client, name, await readFile(new URL(name, folder), 'utf8'))
@@ -56,15 +66,19 @@ async function connect(url: string): Promise<pg.Client> {
 const TRY_EVERY_MS = 200
 
 /**
- * Polls for the lock instead of waiting in `pg_advisory_lock`: a waiting statement holds a snapshot, and `create index
- * concurrently` waits for every snapshot older than the index. Two runners would deadlock.
+ * Leaves a transaction open that holds the lock until the connection ends, and nothing else: behind a pooler, a session
+ * lock would outlive the client. Polls for the lock instead of waiting in `pg_advisory_xact_lock`: a waiting statement
+ * holds a snapshot, and `create index concurrently` waits for every snapshot older than the index. Two runners would
+ * deadlock.
  */
 async function takeTurn(client: pg.Client): Promise<void> {
   for (;;) {
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_lock($1) as locked', [
+    await client.query('begin; set local idle_in_transaction_session_timeout = 0')
+    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [
       MIGRATION_LOCK,
     ])
     if (rows[0]?.locked) return
+    await client.query('rollback')
     await sleep(TRY_EVERY_MS)
   }
 }
@@ -81,7 +95,7 @@ async function applyInside(client: pg.Client, name: string, sql: string): Promis
   await client.query('begin')
   try {
     // Waiting for another runner is fine; blocking the running service while waiting for a table lock is not.
-    await client.query("set local lock_timeout = '10s'")
+    await client.query("set local lock_timeout = '10s'; set local statement_timeout = 0")
     // Insert the row first, so that a second runner that got past the lock fails before it changes anything.
     await recordApplied(client, name)
     await client.query(sql)
@@ -97,6 +111,9 @@ async function applyInside(client: pg.Client, name: string, sql: string): Promis
  * nothing queues behind them. The row is inserted last: without it, the file runs again.
  */
 async function applyOutside(client: pg.Client, name: string, sql: string): Promise<void> {
+  if ((await examineConnection(client)).pooled) {
+    throw new Error('it runs outside a transaction: set DATABASE_URL to PostgreSQL itself, not to a connection pooler')
+  }
   await client.query('set lock_timeout = 0')
   for (const statement of splitStatements(sql)) await client.query(statement)
   await recordApplied(client, name)
@@ -141,8 +158,7 @@ export async function pendingMigrations(url: string): Promise<readonly string[]>
   const client = await connect(url)
   try {
     const { rows } = await client.query<{ exists: boolean }>("select to_regclass('migrations') is not null as exists")
-    if (!rows[0]?.exists) await client.query('create temporary table migrations (name text)')
-    return await missingMigrations(client, FOLDER)
+    return rows[0]?.exists ? await missingMigrations(client, FOLDER) : await knownMigrations(FOLDER)
   } finally {
     await client.end()
   }

@@ -8,6 +8,8 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import { ConfigurationError } from '../../setting-texts.ts'
+import { createPooler, examineConnection } from './pooler.ts'
 import { COMMIT, checkCommits, watchCommits } from './synchronous-commit.ts'
 
 /** An error that PostgreSQL itself reported, with its SQLSTATE. */
@@ -76,9 +78,11 @@ const READ_CONNECTIONS = 2
 
 /** `requestId`: of the request that is being answered; null: none. */
 export function openPostgres(url: string, connections: number, requestId: () => string | null = () => null): Postgres {
+  const pooler = createPooler()
   const settings: pg.PoolConfig = {
     connectionString: url,
     types,
+    onConnect: pooler.recognise,
     connectionTimeoutMillis: 1_000,
     statement_timeout: 2_000,
     lock_timeout: 1_500,
@@ -96,10 +100,12 @@ export function openPostgres(url: string, connections: number, requestId: () => 
   // The same for one in use, whose query fails as well.
   pool.on('connect', (client) => client.on('error', () => {}))
   watchCommits(pool)
+  const named = () => !pooler.isThere
   return {
-    query: (statement, values) => queryOnce<never>(pool, statement, values).catch(rethrowAsUnavailable),
-    reads: queryable(readPool),
-    transaction: (work) => retryConflicts(() => transaction(pool, requestId(), work)),
+    query: (statement, values) =>
+      queryOnce<never>(pool, prepared(statement, named), values).catch(rethrowAsUnavailable),
+    reads: queryable(readPool, named),
+    transaction: (work) => retryConflicts(() => transaction(pool, named, requestId(), work)),
     pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
     close: async () => {
       await Promise.all([pool.end(), readPool.end()])
@@ -120,7 +126,9 @@ export async function openSession(url: string): Promise<Session> {
   })
   client.on('error', () => {})
   await client.connect().catch(rethrowAsUnavailable)
-  return { ...queryable(client), close: () => client.end() }
+  if (!(await examineConnection(client)).pooled) return { ...queryable(client), close: () => client.end() }
+  await client.end()
+  throw new ConfigurationError('DATABASE_URL names a connection pooler; this command needs PostgreSQL itself.')
 }
 
 function figuresOf(name: PoolFigures['name'], pool: pg.Pool, max: number): PoolFigures {
@@ -128,22 +136,29 @@ function figuresOf(name: PoolFigures['name'], pool: pg.Pool, max: number): PoolF
   return { name, used: totalCount - idle, idle, max, waiting }
 }
 
-function queryable(target: pg.Pool | pg.PoolClient | pg.Client): Queryable {
+/** `named`: whether the session keeps statements by their name. */
+function queryable(target: pg.Pool | pg.PoolClient | pg.Client, named: () => boolean = () => true): Queryable {
   return {
-    query: (statement, values) => target.query(statement as string, values).catch(rethrowAsUnavailable),
+    query: (statement, values) => target.query(prepared(statement, named), values).catch(rethrowAsUnavailable),
   }
+}
+
+function prepared(statement: Statement, named: () => boolean): string {
+  if (typeof statement === 'string' || statement.name === undefined || named()) return statement as string
+  const { name: _, ...unnamed } = statement
+  return unnamed as unknown as string
 }
 
 /** A statement outside a transaction, which commits by itself. */
 async function queryOnce<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  statement: Statement,
+  statement: string,
   values?: unknown[],
 ): Promise<pg.QueryResult<Row>> {
   const client = await pool.connect()
   let failure: Error | undefined
   try {
-    const result = await client.query<Row>(statement as string, values)
+    const result = await client.query<Row>(statement, values)
     checkCommits(client)
     return result
   } catch (error) {
@@ -184,11 +199,12 @@ function begin(requestId: string | null): string {
 
 async function transaction<T>(
   pool: pg.Pool,
+  named: () => boolean,
   requestId: string | null,
   work: (tx: Transaction) => Promise<T>,
 ): Promise<T> {
   const client = await pool.connect().catch(rethrowAsUnavailable)
-  const tx: Transaction = { ...queryable(client), inTransaction: true }
+  const tx: Transaction = { ...queryable(client, named), inTransaction: true }
   let broken: Error | undefined
   // A connection that breaks while checked out emits this event in addition to failing the query.
   const onError = (error: Error) => {

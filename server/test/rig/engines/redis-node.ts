@@ -57,7 +57,8 @@ function createNode({ folder, kind, lines, login = [] }: NodeSettings, port: num
       })
       child = started
       for (; (await ask('ping')) !== 'PONG'; await sleep(20)) {
-        if (started.exitCode !== null) throw new Error(`EADDRINUSE: Redis ended, probably because port ${port} is taken`)
+        if (started.exitCode !== null)
+          throw new Error(`EADDRINUSE: Redis ended, probably because port ${port} is taken`)
       }
     },
     kill: async () => {

@@ -11,6 +11,9 @@ const GROUP = 'mymaster'
 const PASSWORD = 'p@ss/word'
 const SENTINEL_PASSWORD = 'watch&tell'
 
+/** How sentinels find out that a server lives, and make it a replica. */
+const WATCHING = ['ping', 'info', 'multi', 'replicaof', 'slaveof']
+
 /** Two users of the service: one can be disconnected without the other. */
 export type RedisUser = 'first' | 'second'
 
@@ -29,7 +32,12 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     startRedisNode({
       folder,
       kind: 'server',
-      lines: () => ['save ""', 'repl-diskless-sync-delay 0', ...users, ...(master ? [`replicaof 127.0.0.1 ${master.port}`] : [])],
+      lines: () => [
+        'save ""',
+        'repl-diskless-sync-delay 0',
+        ...users,
+        ...(master ? [`replicaof 127.0.0.1 ${master.port}`] : []),
+      ],
     })
   const first = await startServer()
   const servers = [first, ...(await Promise.all([startServer(first), startServer(first)]))]
@@ -76,6 +84,7 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
       await each.start()
       await restoreReplication(each)
       await each.ask('acl', 'setuser', 'watcher', 'on')
+      await each.ask('acl', 'setuser', 'default', '+@all')
     }
     for (;;) {
       const leader = await master()
@@ -101,6 +110,8 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     },
     hideFromSentinels: async (leader) => {
       await leader.ask('acl', 'setuser', 'watcher', 'off')
+      // A sentinel that cannot log in goes on as the default user.
+      await leader.ask('acl', 'setuser', 'default', ...WATCHING.map((command) => `-${command}`))
       await leader.ask('client', 'kill', 'user', 'watcher')
     },
     promotedAfter: async (before) => {
