@@ -668,6 +668,25 @@ ALTER TABLE public.refusal_counts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTI
     CACHE 1
 );
 
+CREATE TABLE public.restores (
+    id bigint NOT NULL,
+    history text NOT NULL,
+    noticed_at timestamp with time zone NOT NULL,
+    lost_since timestamp with time zone,
+    journalled boolean NOT NULL,
+    repeated jsonb DEFAULT '{}'::jsonb NOT NULL,
+    finished_at timestamp with time zone
+);
+
+ALTER TABLE public.restores ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
+    SEQUENCE NAME public.restores_id_seq
+    START WITH 1
+    INCREMENT BY 1
+    NO MINVALUE
+    NO MAXVALUE
+    CACHE 1
+);
+
 CREATE TABLE public.review_decisions (
     id text NOT NULL,
     review_id text NOT NULL,
@@ -1035,6 +1054,9 @@ ALTER TABLE ONLY public.refusal_counts
 
 ALTER TABLE ONLY public.refusal_counts
     ADD CONSTRAINT refusal_counts_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.restores
+    ADD CONSTRAINT restores_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_pkey PRIMARY KEY (id);

@@ -18,6 +18,7 @@ import { dropRetiredKeys } from './flows/operator/retire-key.ts'
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
 import { createProviders } from './flows/provider/client.ts'
+import { settleRestore } from './flows/restore/settle.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
 import { createAttempts } from './flows/sign-in/attempts.ts'
 import { createRefusals } from './flows/sign-in/refusals.ts'
@@ -51,6 +52,7 @@ import { markSigning } from './store/operator/signing-keys.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
 import { tracePostgres } from './store/postgres/traced.ts'
+import { openConfiguredJournal } from './store/restore/journal.ts'
 import { countEvents } from './telemetry/counting-events.ts'
 import { createCounts } from './telemetry/counts.ts'
 import type { Telemetry } from './telemetry/open-telemetry.ts'
@@ -63,7 +65,8 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const languages = createLanguages(await readOverlays(config.messagesDir))
   const serviceLogo = await openServiceLogo(config.serviceLogo)
   const hostService = await openHostService(config)
-  const postgres = openPostgres(config.databaseUrl, config.databaseConnections, readRequestId)
+  const journal = await openConfiguredJournal(config.revocationJournal)
+  const postgres = openPostgres(config.databaseUrl, config.databaseConnections, { requestId: readRequestId, journal })
   const db = traced ? tracePostgres(postgres) : postgres
   const load = createLoad({ config, db, events })
   const link =
@@ -78,6 +81,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   return {
     config,
     db,
+    journal,
     reads: gatherReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate, heldPolls),
@@ -90,7 +94,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     liveCodes: createLiveCodes(db),
     verifyDeviceCode: createDeviceCodeVerifier(config.keys),
     verifyCredential: createCredentialVerifier(config.keys),
-    grantCache: createGrantCache(db),
+    grantCache: createGrantCache(db, journal),
     usage: createUsageCounters(db),
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
@@ -194,6 +198,7 @@ function behind(base: string | null, path: string): string | null {
 async function prepare(context: Context, server: HttpServer): Promise<string> {
   const { host, port, deviceCodeLifetimeMs, operatorAccount } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
+  await settleRestore(context)
   if (!(await dropRetiredKeys(context))) {
     throw new CommandRefused('The first key in LATCHKEY_KEYS was retired. Move another key to the front.')
   }

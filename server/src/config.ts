@@ -5,6 +5,7 @@ import {
   ConfigurationError,
   days,
   displayName,
+  geoipSettings,
   handOverSettings,
   nameServers,
   networks,
@@ -13,6 +14,7 @@ import {
   option,
   optionalPage,
   readSetting,
+  restoreSettings,
   seconds,
   sender,
   telemetrySettings,
@@ -265,22 +267,7 @@ export const options = {
     example: '192.0.2.0/24,2001:db8::/32',
     parse: networks,
   }),
-  geoipCityFile: option<string | null>({
-    env: 'GEOIP_CITY_FILE',
-    fallback: '',
-    about:
-      'Path of a MaxMind database of cities or countries (.mmdb). The consent page uses it to show the location of the request. If unset, only the IP address is shown.',
-    example: '/var/lib/latchkey/GeoLite2-City.mmdb',
-    parse: (text) => text || null,
-  }),
-  geoipAsnFile: option<string | null>({
-    env: 'GEOIP_ASN_FILE',
-    fallback: '',
-    about:
-      'Path of a MaxMind database of autonomous systems (.mmdb). The consent page uses it to show the name of the network.',
-    example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
-    parse: (text) => text || null,
-  }),
+  ...geoipSettings,
   outboundPrivate: option({
     env: 'OUTBOUND_PRIVATE',
     fallback: 'false',
@@ -352,6 +339,7 @@ export const options = {
     example: '50',
     parse: whole(0, 60_000),
   }),
+  ...restoreSettings,
   ...telemetrySettings,
   drainMs: option({
     env: 'DRAIN_SECONDS',

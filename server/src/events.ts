@@ -32,6 +32,8 @@ export type Events = {
   reloaded(): void
   /** The clock of PostgreSQL jumped, as after a failover to a server with another time. Negative: it went back. */
   clockJumped(seconds: number): void
+  /** PostgreSQL was restored from a backup. What was ended again, as counts. */
+  restored(repeated: Readonly<Record<string, number>>): void
   /** A statement of the host service was not accepted. `reason`: never a value of it. */
   statementRefused(account: string, reason: string): void
   /** `reason`: the library's, without any token. */
@@ -104,6 +106,11 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       ),
     clockJumped: (seconds) =>
       log.error({ event: 'clock_jumped', seconds }, `the clock of postgresql jumped by ${seconds} s`),
+    restored: (repeated) =>
+      log.error(
+        { event: 'restored', ...repeated },
+        'postgresql was restored: what the revocation journal knows was ended again; run "latchkey restore check"',
+      ),
     statementRefused: (account, reason) =>
       log.warn({ event: 'statement_refused', account, reason }, 'statement of the host service refused'),
     providerFailed: (account, reason) =>

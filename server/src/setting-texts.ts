@@ -170,6 +170,38 @@ export const handOverSettings = {
   }),
 }
 
+/** Databases of places and networks, a part of the table in config.ts. */
+export const geoipSettings = {
+  geoipCityFile: option<string | null>({
+    env: 'GEOIP_CITY_FILE',
+    fallback: '',
+    about:
+      'Path of a MaxMind database of cities or countries (.mmdb). The consent page uses it to show the location of the request. If unset, only the IP address is shown.',
+    example: '/var/lib/latchkey/GeoLite2-City.mmdb',
+    parse: (text) => text || null,
+  }),
+  geoipAsnFile: option<string | null>({
+    env: 'GEOIP_ASN_FILE',
+    fallback: '',
+    about:
+      'Path of a MaxMind database of autonomous systems (.mmdb). The consent page uses it to show the name of the network.',
+    example: '/var/lib/latchkey/GeoLite2-ASN.mmdb',
+    parse: (text) => text || null,
+  }),
+}
+
+/** Settings for what happens after a restore, a part of the table in config.ts. */
+export const restoreSettings = {
+  revocationJournal: option<string | null>({
+    env: 'REVOCATION_JOURNAL',
+    fallback: '',
+    about:
+      'Path of a file outside PostgreSQL to which this machine appends what was revoked, suspended or spent, by id and without secrets. After PostgreSQL was restored from a backup, the service ends again what the file says: see “Back up and restore”. One local file for all processes of the machine and for the command line; copy it to another machine continuously. If it cannot be written, decisions and revocations are answered 503. If unset, nothing is written, and after a restore nobody knows what was ended in the lost time.',
+    example: '/var/lib/latchkey/revocations.jsonl',
+    parse: (text) => text || null,
+  }),
+}
+
 /** Settings of metrics and traces, a part of the table in config.ts. */
 export const telemetrySettings = {
   metricsPort: option<number | null>({

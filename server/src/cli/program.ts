@@ -100,6 +100,11 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./audit.ts')).defineAudit(command),
   },
   {
+    name: 'restore',
+    about: 'What a restore of PostgreSQL from a backup undid.',
+    define: async (command) => (await import('./restore.ts')).defineRestore(command),
+  },
+  {
     name: 'messages',
     about: 'Texts of pages and mails.',
     define: async (command) => (await import('./messages.ts')).defineMessages(command),

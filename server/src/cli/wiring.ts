@@ -1,7 +1,8 @@
 /** Dependencies of commands beside their arguments. */
-import type { Config } from '../config.ts'
+import { type Config, readConfig } from '../config.ts'
 import type { Context } from '../flows/context.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
+import { openConfiguredJournal } from '../store/restore/journal.ts'
 
 /**
  * Functions of the assembled service. Passed in, because app.ts is the layer above `cli/` and must not be imported
@@ -16,7 +17,8 @@ export type Wiring = {
 
 /** Runs `work` with a pool of two connections, enough for any command, and closes it. */
 export async function withDatabase<T>(databaseUrl: string, work: (db: Postgres) => Promise<T>): Promise<T> {
-  const db = openPostgres(databaseUrl, 2)
+  const { revocationJournal } = readConfig(['revocationJournal'])
+  const db = openPostgres(databaseUrl, 2, { journal: await openConfiguredJournal(revocationJournal) })
   try {
     return await work(db)
   } finally {

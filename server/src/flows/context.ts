@@ -22,6 +22,7 @@ import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
 import type { GatheredReads } from '../store/device/batched-reads.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
+import type { Journal } from '../store/restore/journal.ts'
 import type { Counts } from '../telemetry/counts.ts'
 import type { ApplicationCopy } from './applications/cache.ts'
 import type { UsageCounters } from './applications/usage-counters.ts'
@@ -39,6 +40,8 @@ import type { Refusals } from './sign-in/refusals.ts'
 export type Context = {
   readonly config: Config
   readonly db: Postgres
+  /** Null: REVOCATION_JOURNAL is not set. */
+  readonly journal: Journal | null
   readonly reads: GatheredReads
   readonly gate: Gate
   readonly decisions: DecisionFeed

@@ -1,4 +1,5 @@
 /** Health endpoints for load balancers and orchestrators. docs/operations.md. */
+import { hasUnfinishedRestore } from '../store/restore/restores.ts'
 import type { Endpoint, Handler } from './route.ts'
 import { oneOf, type Property } from './schema.ts'
 
@@ -16,10 +17,11 @@ const ready: Handler = async (context, request) => {
   try {
     const { rows } = await context.db.reads.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
     if (rows[0]?.standby) return { refusal: 'unavailable', message: 'PostgreSQL is a standby.', retryAfterSeconds: 1 }
+    const restore = (await hasUnfinishedRestore(context.db.reads)) ? 'unfinished' : 'none'
+    return { status: 200, fields: { status: 'ready', gate: context.gate.answers ? 'up' : 'down', restore } }
   } catch {
     return { refusal: 'unavailable', message: 'PostgreSQL does not answer.', retryAfterSeconds: 1 }
   }
-  return { status: 200, fields: { status: 'ready', gate: context.gate.answers ? 'up' : 'down' } }
 }
 
 export const checkLive = {
@@ -67,6 +69,11 @@ export const checkReady = {
               ['up', 'down'],
               '`down`: Redis is away. Nothing is lost by it; each process paces polls on its own.',
               { examples: ['up'] },
+            ),
+            restore: oneOf(
+              ['none', 'unfinished'],
+              '`unfinished`: PostgreSQL was restored or failed over, and no operator has dealt with it. What was ended in the lost time may be active again, unless the revocation journal told: `latchkey restore check`.',
+              { examples: ['none'] },
             ),
           },
           xml: true,

@@ -12,6 +12,7 @@ import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
 import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
+import { settleNewHistory, settleRestore } from '../flows/restore/settle.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
 import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
@@ -95,6 +96,7 @@ export function startBackground(context: Context): Background {
       if (refreshed === 'reloaded') {
         context.limiter.codes.forget()
         context.events.reloaded()
+        await settleRestore(context)
       }
       if (!postgresAnswers) context.events.engine('postgresql', true)
       postgresAnswers = true
@@ -156,8 +158,10 @@ async function markOperators({ db, config }: Context): Promise<void> {
   if (config.operatorAccount !== null) await markOperatorsAccount(db, config.operatorAccount)
 }
 
-function recordSigning({ db, config }: Context): Promise<void> {
-  return markSigning(db, config.keys.signing.id)
+/** The mark is the last sign of life in a database that is restored later, so a restored one is settled before. */
+async function recordSigning(context: Context): Promise<void> {
+  await settleNewHistory(context)
+  await markSigning(context.db, context.config.keys.signing.id)
 }
 
 async function dropRetired(context: Context): Promise<void> {

@@ -197,6 +197,7 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     reviews: [makeListedReview()],
     openReviews: 1,
     attention: {
+      restore: null,
       decisions: 1,
       proposals: 2,
       vettings: 3,

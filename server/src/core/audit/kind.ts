@@ -17,6 +17,8 @@ export const auditKinds = {
   'account.branding_changed': 'account',
   'account.provider_changed': 'account',
   'audit.exported': 'account',
+  'database.restored': 'account',
+  'database.restore_finished': 'account',
   'key.retired': 'account',
   'management_key.created': 'account',
   'management_key.rotated': 'account',

@@ -1,5 +1,13 @@
 /** What waits for an operator, or fails, besides the review queue; as counts. */
 export type Attention = {
+  /** The newest restore of PostgreSQL that nobody has dealt with. */
+  readonly restore: {
+    /** From when on changes may be missing: epoch milliseconds. */
+    readonly since: number
+    /** Whether what was ended in the lost time is known, and was ended again. */
+    readonly journalled: boolean
+    readonly lostGrants: number
+  } | null
   /** Decisions about applications that a second operator has to confirm. */
   readonly decisions: number
   /** Proposed names and logos. */

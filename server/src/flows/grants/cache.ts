@@ -8,10 +8,12 @@
  * at all. docs/decisions/0017-a-hot-credential-asks-no-engine.md.
  */
 
+import type { UseLine } from '../../core/restore/journal-line.ts'
 import { type FeedPosition, readGrantChanges } from '../../store/grants/changes.ts'
-import { type GrantState, markUsed, readGrantState } from '../../store/grants/grants.ts'
+import { type GrantState, type GrantUse, markUsed, readGrantState } from '../../store/grants/grants.ts'
 import { type History, isContinued } from '../../store/postgres/history.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
+import type { Journal } from '../../store/restore/journal.ts'
 import { createRemembered, MAX_REMEMBERED } from './remembered.ts'
 
 export type GrantCache = {
@@ -39,7 +41,7 @@ const USES_PER_STATEMENT = 1_000
  */
 const STALE_MS = 30_000
 
-export function createGrantCache(db: Postgres): GrantCache {
+export function createGrantCache(db: Postgres, journal: Journal | null = null): GrantCache {
   const remembered = createRemembered()
   /** Reads under way: concurrent misses of a grant share one query. */
   const reading = new Map<string, Promise<GrantState | null>>()
@@ -99,6 +101,7 @@ export function createGrantCache(db: Postgres): GrantCache {
       while (uses.size > 0) {
         const batch = [...uses].slice(0, USES_PER_STATEMENT).map(([id, generation]) => ({ id, generation }))
         await markUsed(db, batch)
+        await journal?.append(batch.filter(({ generation }) => generation > 1).map(useLine))
         for (const { id, generation } of batch) {
           if (uses.get(id) === generation) uses.delete(id)
           remembered.forget({ grantId: id })
@@ -106,6 +109,10 @@ export function createGrantCache(db: Postgres): GrantCache {
       }
     },
   }
+}
+
+function useLine({ id: grant, generation }: GrantUse): string {
+  return JSON.stringify({ kind: 'access_token', grant, generation } satisfies UseLine)
 }
 
 /** Drops held scopes that were not granted, to save memory: an administrator holds every scope there is. */

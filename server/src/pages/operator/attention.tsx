@@ -7,8 +7,9 @@ import type { Words } from '../ui/words.ts'
 type AttentionProps = { readonly words: Words; readonly attention: Attention }
 
 export function AttentionCard({ words, attention }: AttentionProps) {
-  const { decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
+  const { restore, decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
   const lines: readonly (ComponentChildren | false)[] = [
+    restore !== null && <Restored words={words} restore={restore} />,
     decisions > 0 && <a href="/operator/reviews">{words.t('attention.decisions', { count: decisions })}</a>,
     operatorChanges > 0 && (
       <a href="/operator/operators">{words.t('attention.operator_changes', { count: operatorChanges })}</a>
@@ -21,6 +22,20 @@ export function AttentionCard({ words, attention }: AttentionProps) {
     ),
   ]
   return <AttentionList words={words} lines={lines.filter((line) => line !== false)} />
+}
+
+type RestoredProps = { readonly words: Words; readonly restore: NonNullable<Attention['restore']> }
+
+function Restored({ words, restore: { since, journalled, lostGrants } }: RestoredProps) {
+  const values = { since: words.moment(since), count: lostGrants }
+  return (
+    <>
+      <p>{words.t(journalled ? 'attention.restored_known' : 'attention.restored_unknown', values)}</p>
+      <p>
+        {words.t('attention.restored_see')} <code dir="ltr">latchkey restore check</code>
+      </p>
+    </>
+  )
 }
 
 type ListProps = { readonly words: Words; readonly lines: readonly ComponentChildren[] }

@@ -176,7 +176,7 @@ export async function markUsed(db: Queryable, uses: readonly GrantUse[]): Promis
 }
 
 /** Assignments of an update of `grants`: from now on the key with this id signs the credentials. */
-const changeKey = (parameter: string) => `key_id = ${parameter},
+export const changeKey = (parameter: string) => `key_id = ${parameter},
   previous_key_id = case when key_id = ${parameter} then previous_key_id else key_id end,
   key_changed_at = case when key_id = ${parameter} then key_changed_at else now() end`
 
@@ -188,6 +188,7 @@ export async function saveRefresh(tx: Transaction, { id, generation, issuedAt, k
       where id = $1`,
     values: [id, generation, issuedAt === null ? null : new Date(issuedAt), keyId],
   })
+  tx.journal({ kind: 'refresh_token', grant: id, generation, issuedAt: issuedAt ?? 0, key: keyId })
 }
 
 /** Saves the next generation of an access key. */
@@ -200,6 +201,7 @@ export async function saveRotation(tx: Transaction, { id, keyGeneration, keyRota
     keyId,
   ])
   await announce(tx, { grantId: id })
+  tx.journal({ kind: 'access_key', grant: id, generation: keyGeneration, issuedAt: keyRotatedAt ?? 0, key: keyId })
 }
 
 export async function saveIssueTime(tx: Transaction, id: string, issuedAt: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** What waits for an operator, or fails, besides the review queue. */
 import type { Attention } from '../../core/operator/attention.ts'
 import type { Queryable } from '../postgres/postgres.ts'
+import { readRestores } from '../restore/restores.ts'
 
 /** An endpoint fails when it did not take a delivery this often: the pauses between the attempts are minutes by then. */
 const FAILED_ATTEMPTS = 3
@@ -13,7 +14,7 @@ export const ENDPOINT_FAILS = `exists (select from webhook_deliveries d
 const MAX_NAMED = 5
 
 export async function readAttention(db: Queryable): Promise<Attention> {
-  const { rows } = await db.query<Omit<Attention, 'failingWebhooks'>>(
+  const { rows } = await db.query<Omit<Attention, 'failingWebhooks' | 'restore'>>(
     `select
        (select count(*) from review_decisions where took_effect_at is null and undone_at is null) as decisions,
        (select count(*) from application_proposals where declined_at is null) as proposals,
@@ -30,5 +31,13 @@ export async function readAttention(db: Queryable): Promise<Attention> {
   const [counts] = rows
   if (!counts) throw new Error('a select without a table has one row')
   const applications = failing.rows.map(({ id, name }) => ({ id, name }))
-  return { ...counts, failingWebhooks: { count: failing.rows[0]?.total ?? 0, applications } }
+  const restore = await readUnfinished(db)
+  return { ...counts, restore, failingWebhooks: { count: failing.rows[0]?.total ?? 0, applications } }
+}
+
+async function readUnfinished(db: Queryable): Promise<Attention['restore']> {
+  const [newest] = await readRestores(db, 1)
+  if (!newest || newest.finished) return null
+  const { noticedAt, lostSince, journalled, repeated } = newest
+  return { since: lostSince ?? noticedAt, journalled, lostGrants: repeated.lostGrants ?? 0 }
 }

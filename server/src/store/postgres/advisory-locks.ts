@@ -17,6 +17,7 @@ export type AdvisoryLock =
   | 'forgetting_grants'
   | 'judging'
   | 'reminding'
+  | 'restoring'
   | `crowd:${string}`
   | `entry:${string}`
   | `mails:${string}`

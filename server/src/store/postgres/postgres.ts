@@ -8,7 +8,9 @@
 import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
+import type { GenerationLine } from '../../core/restore/journal-line.ts'
 import { ConfigurationError } from '../../setting-texts.ts'
+import { journalLines } from '../restore/journalled-events.ts'
 import { createPooler, examineConnection } from './pooler.ts'
 import { COMMIT, checkCommits, watchCommits } from './synchronous-commit.ts'
 
@@ -33,7 +35,11 @@ export async function allowLongQueries(tx: Transaction): Promise<void> {
  * A transaction in progress. Functions that lock take this type, so that locking outside a transaction does not
  * compile.
  */
-export type Transaction = Queryable & { readonly inTransaction: true }
+export type Transaction = Queryable & {
+  readonly inTransaction: true
+  /** Adds a line to the revocation journal, if there is one, in addition to those of the transaction's audit events. */
+  journal(line: GenerationLine): void
+}
 
 export type Postgres = Queryable & {
   /** For the batched reads of polls: a small pool of its own, so that polls never delay a decision. */
@@ -76,8 +82,15 @@ types.setTypeParser(INT8, Number)
 /** Size of the pool for polls. */
 const READ_CONNECTIONS = 2
 
-/** `requestId`: of the request that is being answered; null: none. */
-export function openPostgres(url: string, connections: number, requestId: () => string | null = () => null): Postgres {
+export type PostgresOptions = {
+  /** Id of the request that is being answered; null: none. */
+  readonly requestId?: () => string | null
+  /** Null: there is none. A transaction returns when what it ended is in the journal (store/restore/journal.ts). */
+  readonly journal?: { append(lines: readonly string[]): Promise<void> } | null
+}
+
+export function openPostgres(url: string, connections: number, options: PostgresOptions = {}): Postgres {
+  const { requestId = () => null, journal = null } = options
   const pooler = createPooler()
   const settings: pg.PoolConfig = {
     connectionString: url,
@@ -105,7 +118,14 @@ export function openPostgres(url: string, connections: number, requestId: () => 
     query: (statement, values) =>
       queryOnce<never>(pool, prepared(statement, named), values).catch(rethrowAsUnavailable),
     reads: queryable(readPool, named),
-    transaction: (work) => retryConflicts(() => transaction(pool, named, requestId(), work)),
+    transaction: async (work) => {
+      const journalled = journal !== null
+      const { result, lines } = await retryConflicts(() => transaction(pool, named, requestId(), journalled, work))
+      await journal?.append(lines).catch((error: Error) => {
+        throw new Unavailable(`The revocation journal cannot be written: ${error.message}`)
+      })
+      return result
+    },
     pools: () => [figuresOf('decisions', pool, connections), figuresOf('polls', readPool, READ_CONNECTIONS)],
     close: async () => {
       await Promise.all([pool.end(), readPool.end()])
@@ -197,14 +217,22 @@ function begin(requestId: string | null): string {
   return requestId === null ? 'begin' : `begin; set local latchkey.request_id = ${pg.escapeLiteral(requestId)}`
 }
 
+type Committed<T> = { readonly result: T; readonly lines: readonly string[] }
+
 async function transaction<T>(
   pool: pg.Pool,
   named: () => boolean,
   requestId: string | null,
+  journalled: boolean,
   work: (tx: Transaction) => Promise<T>,
-): Promise<T> {
+): Promise<Committed<T>> {
   const client = await pool.connect().catch(rethrowAsUnavailable)
-  const tx: Transaction = { ...queryable(client, named), inTransaction: true }
+  const lines: string[] = []
+  const tx: Transaction = {
+    ...queryable(client, named),
+    inTransaction: true,
+    journal: (line) => void lines.push(JSON.stringify(line)),
+  }
   let broken: Error | undefined
   // A connection that breaks while checked out emits this event in addition to failing the query.
   const onError = (error: Error) => {
@@ -214,8 +242,8 @@ async function transaction<T>(
   try {
     await tx.query(begin(requestId))
     const result = await work(tx)
-    await commit(client)
-    return result
+    lines.push(...(await commit(client, journalled)))
+    return { result, lines }
   } catch (error) {
     // Discard a connection that does not answer; a rollback on it would only time out again.
     if (error instanceof Unavailable && (error.silent || isReadOnly(error))) broken = error
@@ -227,12 +255,20 @@ async function transaction<T>(
   }
 }
 
-async function commit(client: pg.ClientBase): Promise<void> {
+/** The condition finds nothing in a transaction that wrote nothing. */
+const COMMIT_JOURNALLED = `${journalLines('xid = pg_current_xact_id_if_assigned() and at = now()')}; ${COMMIT}`
+
+/** Returns the journal's lines. In one round trip; a transaction may revoke as many grants as there are users. */
+async function commit(client: pg.ClientBase, journalled: boolean): Promise<readonly string[]> {
   try {
-    await client.query(COMMIT)
+    const text = journalled ? COMMIT_JOURNALLED : COMMIT
+    // Several statements have several results, which the type does not say.
+    const results = await client.query<{ line: string }>({ text, ...(journalled && { query_timeout: 61_000 }) })
     checkCommits(client)
+    const [ended] = results as unknown as readonly pg.QueryResult<{ line: string }>[]
+    return journalled && ended ? ended.rows.map(({ line }) => line) : []
   } catch (error) {
-    rethrowAsUnavailable(error as Error)
+    return rethrowAsUnavailable(error as Error)
   }
 }
 

@@ -8,7 +8,7 @@ export function tracePostgres(db: Postgres): Postgres {
     reads: traceQueries(db.reads),
     transaction: (work) =>
       inSpan({ name: 'transaction', kind: 'internal', attributes: SYSTEM }, () =>
-        db.transaction((tx) => work({ ...traceQueries(tx), inTransaction: true })),
+        db.transaction((tx) => work({ ...tx, ...traceQueries(tx) })),
       ),
     pools: db.pools,
     close: db.close,

@@ -113,6 +113,15 @@ export async function savePassword(tx: Transaction, userId: string, digest: stri
   await tx.query('update users set password_digest = $2 where id = $1', [userId, digest])
 }
 
+/** False if the user had none. */
+export async function deletePassword(tx: Transaction, userId: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    'update users set password_digest = null where id = $1 and password_digest is not null',
+    [userId],
+  )
+  return rowCount === 1
+}
+
 /** Replaces the digest of the same password. False when it was changed meanwhile. */
 export async function renewPassword(
   db: Queryable,

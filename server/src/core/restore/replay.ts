@@ -1,0 +1,74 @@
+/** What has to be ended again after a restore, from the lines of the journal whose commits were lost. */
+import type { EventLine, GenerationLine, JournalLine, UseLine } from './journal-line.ts'
+import { isEventLine } from './journal-line.ts'
+
+export type Replay = {
+  readonly accounts: readonly string[]
+  readonly erasedUsers: readonly string[]
+  readonly disabledUsers: readonly string[]
+  /** Their password was changed, and the new one is lost. */
+  readonly passwords: readonly string[]
+  /** All their sign-in methods were removed. */
+  readonly resetUsers: readonly string[]
+  readonly suspended: readonly string[]
+  readonly deletedApplications: readonly string[]
+  readonly secrets: readonly { readonly application: string; readonly secret: string }[]
+  readonly managementKeys: readonly string[]
+  readonly signingKeys: readonly number[]
+  readonly grants: readonly { readonly id: string; readonly reason: string | null }[]
+  /** The newest of each grant. */
+  readonly generations: readonly GenerationLine[]
+  readonly uses: readonly UseLine[]
+  /** Grants that were made in the lost time. */
+  readonly lostGrants: readonly string[]
+}
+
+/** Of several lines about the same thing the last one counts. Only what ends something is repeated. */
+export function planReplay(lost: readonly JournalLine[]): Replay {
+  const events = lost.filter(isEventLine)
+  const last = (subject: (line: EventLine) => string | undefined, ending: string, ...others: string[]) => {
+    const states = new Map<string, EventLine>()
+    for (const line of events) {
+      const id = subject(line)
+      if (id !== undefined && [ending, ...others].includes(line.kind)) states.set(id, line)
+    }
+    return [...states].filter(([, { kind }]) => kind === ending).map(([id, line]) => ({ id, line }))
+  }
+  const ids = (found: readonly { readonly id: string }[]) => found.map(({ id }) => id).toSorted()
+  const account = ({ account: id }: EventLine) => id
+  const user = ({ user: id }: EventLine) => id
+  const application = ({ application: id }: EventLine) => id
+  const grant = ({ grant: id }: EventLine) => id
+  return {
+    accounts: ids(last(account, 'account.closed')),
+    erasedUsers: ids(last(user, 'user.erased')),
+    disabledUsers: ids(last(user, 'user.disabled', 'user.enabled')),
+    passwords: ids(last(user, 'user.password_set')),
+    resetUsers: ids(last(user, 'user.reset')),
+    suspended: ids(last(application, 'application.suspended', 'application.restored')),
+    deletedApplications: ids(last(application, 'application.deleted')),
+    secrets: events.flatMap(revokedSecrets),
+    managementKeys: ids(last(({ managementKey }) => managementKey, 'management_key.revoked')),
+    signingKeys: events.flatMap(({ kind, key }) => (kind === 'key.retired' && key !== undefined ? [key] : [])),
+    grants: last(grant, 'grant.revoked', 'grant.restored').map(({ id, line }) => ({ id, reason: line.reason ?? null })),
+    generations: newestOfEach(
+      lost.flatMap((line) => (line.kind === 'refresh_token' || line.kind === 'access_key' ? [line] : [])),
+    ),
+    uses: newestOfEach(lost.flatMap((line) => (line.kind === 'access_token' ? [line] : []))),
+    lostGrants: ids(last(grant, 'grant.created')),
+  }
+}
+
+function revokedSecrets({ kind, application, secret, revokedSecrets: several = [] }: EventLine) {
+  if (application === undefined || !kind.startsWith('application.secret_')) return []
+  return [...(secret === undefined ? [] : [secret]), ...several].map((each) => ({ application, secret: each }))
+}
+
+function newestOfEach<Line extends GenerationLine | UseLine>(lines: readonly Line[]): readonly Line[] {
+  const newest = new Map<string, Line>()
+  for (const line of lines) {
+    const of = `${line.kind} ${line.grant}`
+    if ((newest.get(of)?.generation ?? 0) < line.generation) newest.set(of, line)
+  }
+  return [...newest.values()]
+}

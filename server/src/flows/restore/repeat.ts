@@ -1,0 +1,159 @@
+/** Ends again what was ended in the lost time. Whatever is ended already, or does not exist, is left as it is. */
+import type { Actor } from '../../core/audit/actor.ts'
+import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
+import type { Replay } from '../../core/restore/replay.ts'
+import { lockAccount } from '../../store/accounts/accounts.ts'
+import { markClosed } from '../../store/accounts/closing.ts'
+import { deleteMailsAndLinks, deleteUser } from '../../store/accounts/erasure.ts'
+import { clearFactors, lockUserForChange, setDisabled } from '../../store/accounts/users.ts'
+import {
+  findApplication,
+  markApplicationChanged,
+  setDeleted,
+  setSuspended,
+} from '../../store/applications/applications.ts'
+import { revokeSecret } from '../../store/applications/own.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
+import { revokeManagementKey } from '../../store/manage/keys.ts'
+import { markRetired, readRetiredKeys } from '../../store/operator/signing-keys.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { advanceGenerations, countGone, markUsedAgain, revokeAgain } from '../../store/restore/repeat.ts'
+import { deletePassword } from '../../store/sign-in/methods.ts'
+import { deleteSessions } from '../../store/sign-in/sessions.ts'
+
+export type RepeatedCounts = {
+  readonly codes: number
+  readonly dialogs: number
+  readonly sessions: number
+  readonly accounts: number
+  readonly users: number
+  readonly passwords: number
+  readonly applications: number
+  readonly secrets: number
+  readonly keys: number
+  readonly grants: number
+  readonly generations: number
+  readonly lostGrants: number
+}
+
+type Closed = Pick<RepeatedCounts, 'codes' | 'dialogs' | 'sessions'>
+
+/** `close`: is called when the rows of users are locked, before those of applications. */
+export async function repeatEndings(
+  tx: Transaction,
+  actor: Actor,
+  replay: Replay,
+  close: () => Promise<Closed>,
+): Promise<RepeatedCounts> {
+  const accounts = await count(replay.accounts, (id) => closeAgain(tx, actor, id))
+  const users = await count(replay.disabledUsers, (id) => disableAgain(tx, actor, id))
+  const passwords =
+    (await count(replay.passwords, (id) => forgetPassword(tx, id))) +
+    (await count(replay.resetUsers, (id) => resetAgain(tx, actor, id)))
+  const closed = await close()
+  const applications =
+    (await count(replay.suspended, (id) => suspendAgain(tx, actor, id))) +
+    (await count(replay.deletedApplications, (id) => deleteAgain(tx, actor, id)))
+  const secrets = await count(replay.secrets, (each) => revokeSecretAgain(tx, actor, each))
+  const keys =
+    (await count(replay.managementKeys, (id) => revokeKeyAgain(tx, actor, id))) +
+    (await count(replay.signingKeys, (key) => retireAgain(tx, actor, key)))
+  const generations = await advanceGenerations(tx, replay.generations)
+  await markUsedAgain(tx, replay.uses)
+  const ended = replay.grants.map(({ id, reason }) => ({
+    id,
+    // A newer version may have written a reason that this one does not know.
+    reason: isRevocationReason(reason) ? reason : ('removed_by_operator' as const),
+  }))
+  const grants = await revokeAgain(tx, actor, ended)
+  const lostGrants = await countGone(tx, replay.lostGrants)
+  return { ...closed, accounts, users, passwords, applications, secrets, keys, grants, generations, lostGrants }
+}
+
+async function count<T>(subjects: readonly T[], end: (subject: T) => Promise<boolean>): Promise<number> {
+  let ended = 0
+  for (const subject of subjects) if (await end(subject)) ended += 1
+  return ended
+}
+
+async function closeAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
+  if (!(await lockAccount(tx, id))) return false
+  await markClosed(tx, id)
+  await recordEvent(tx, { kind: 'account.closed', actor, accountId: id })
+  return true
+}
+
+async function disableAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
+  const user = await lockUserForChange(tx, id)
+  if (!user || !(await setDisabled(tx, id, true))) return false
+  await recordEvent(tx, { kind: 'user.disabled', actor, accountId: user.accountId, userId: id })
+  return true
+}
+
+/** The new one is lost, and the old one was replaced for a reason: the user asks for a link. */
+async function forgetPassword(tx: Transaction, id: string): Promise<boolean> {
+  return (await lockUserForChange(tx, id)) !== null && (await deletePassword(tx, id))
+}
+
+async function resetAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
+  const user = await lockUserForChange(tx, id)
+  if (!user) return false
+  await clearFactors(tx, id)
+  await recordEvent(tx, { kind: 'user.reset', actor, accountId: user.accountId, userId: id })
+  return true
+}
+
+async function suspendAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
+  const application = await findApplication(tx, id)
+  if (!application || !(await markApplicationChanged(tx, id)) || !(await setSuspended(tx, id, true))) return false
+  await recordEvent(tx, { kind: 'application.suspended', actor, accountId: application.accountId, applicationId: id })
+  return true
+}
+
+async function deleteAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
+  const application = await findApplication(tx, id)
+  if (!application || !(await markApplicationChanged(tx, id))) return false
+  await setDeleted(tx, id)
+  await recordEvent(tx, { kind: 'application.deleted', actor, accountId: application.accountId, applicationId: id })
+  return true
+}
+
+type RevokedSecret = Replay['secrets'][number]
+
+async function revokeSecretAgain(tx: Transaction, actor: Actor, revoked: RevokedSecret): Promise<boolean> {
+  const { application: id, secret } = revoked
+  const application = await findApplication(tx, id)
+  if (!application || !(await markApplicationChanged(tx, id)) || !(await revokeSecret(tx, id, secret))) return false
+  const about = { accountId: application.accountId, applicationId: id, detail: { secret } }
+  await recordEvent(tx, { kind: 'application.secret_revoked', actor, ...about })
+  return true
+}
+
+async function revokeKeyAgain(tx: Transaction, actor: Actor, managementKey: string): Promise<boolean> {
+  if (!(await revokeManagementKey(tx, managementKey))) return false
+  await recordEvent(tx, { kind: 'management_key.revoked', actor, detail: { managementKey } })
+  return true
+}
+
+async function retireAgain(tx: Transaction, actor: Actor, key: number): Promise<boolean> {
+  if ((await readRetiredKeys(tx)).includes(key)) return false
+  await markRetired(tx, key)
+  await recordEvent(tx, { kind: 'key.retired', actor, detail: { key } })
+  return true
+}
+
+/** Each in a transaction of its own, because it locks from the user down to the grants. */
+export async function eraseAgain(db: Postgres, actor: Actor, userIds: readonly string[]): Promise<void> {
+  for (const id of userIds) {
+    await db.transaction(async (tx) => {
+      const user = await lockUserForChange(tx, id)
+      if (!user) return
+      await deleteSessions(tx, id)
+      await deleteMailsAndLinks(tx, id)
+      await revokeGrants(tx, actor, { userId: id }, 'user_erased')
+      await deleteUser(tx, id)
+      await recordEvent(tx, { kind: 'user.erased', actor, accountId: user.accountId, userId: id })
+    })
+  }
+}

@@ -1,0 +1,120 @@
+/**
+ * After a restore of PostgreSQL: finds what the restore undid, ends it again where a journal says so, and records what
+ * cannot be known. docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { byService } from '../../core/audit/actor.ts'
+import type { JournalLine } from '../../core/restore/journal-line.ts'
+import { planReplay } from '../../core/restore/replay.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { tryLockByName } from '../../store/postgres/advisory-locks.ts'
+import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { closeCodes, closeSessions, markIssued } from '../../store/restore/closing.ts'
+import { findLost, readUnwritten } from '../../store/restore/lost.ts'
+import {
+  insertRestore,
+  type Restore,
+  readHistoryState,
+  readRestores,
+  readSignOfLife,
+  saveRepeated,
+} from '../../store/restore/restores.ts'
+import type { Context } from '../context.ts'
+import { eraseAgain, type RepeatedCounts, repeatEndings } from './repeat.ts'
+
+/** Actor of everything that is ended again. */
+export const BY_RESTORE = byService('restore')
+
+/** Without a journal, a database whose last sign of life is younger was not restored but failed over. */
+const FAILED_OVER_MS = 60_000
+
+/** Another process settles: wait this often, this long. */
+const TRIES = 300
+const TRY_EVERY_MS = 200
+
+type Settling = Pick<Context, 'db' | 'journal' | 'events'>
+
+/** Before a process serves, and when it notices that PostgreSQL was started, failed over or restored. */
+export async function settleRestore(context: Settling): Promise<void> {
+  const { db, journal } = context
+  const { current, known } = await readHistoryState(db)
+  if (current === null) return
+  const end = journal ? await journal.readEnd() : []
+  const isMissing = (await findLost(db, end)).length > 0
+  if (current !== known || isMissing) {
+    const repeated = await settle(db, journal ? await journal.read() : [])
+    if (repeated) context.events.restored(repeated)
+  }
+  if (journal) await journal.append(await readUnwritten(db, end))
+}
+
+/** For a process that runs: nothing but another history. One small query. */
+export async function settleNewHistory(context: Settling): Promise<void> {
+  const { current, known } = await readHistoryState(context.db)
+  if (current !== null && current !== known) await settleRestore(context)
+}
+
+/** `lines`: of one journal. Returns null if there is nothing to repeat, or another process has done it meanwhile. */
+export async function settle(db: Postgres, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {
+  await eraseAgain(db, BY_RESTORE, planReplay(await findLost(db, lines)).erasedUsers)
+  return inTurn(db, (tx) => settleLocked(tx, lines))
+}
+
+/** One process at a time. */
+async function inTurn<T>(db: Postgres, work: (tx: Transaction) => Promise<T>): Promise<T> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    if (attempt > 0) await sleep(TRY_EVERY_MS)
+    const done = await db.transaction(async (tx) =>
+      (await tryLockByName(tx, 'restoring')) ? { result: await work(tx) } : null,
+    )
+    if (done) return done.result
+  }
+  throw new Error('another process has been repeating what was ended before a restore for a minute')
+}
+
+async function settleLocked(tx: Transaction, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {
+  const { current, known } = await readHistoryState(tx)
+  const [newest] = await readRestores(tx, 1)
+  const lost = await findLost(tx, lines)
+  if (current === null || (current === known && lost.length === 0)) return null
+  const journalled = lines.length > 0
+  if (known === null && lost.length === 0) {
+    await insertRestore(tx, { history: current, lostSince: null, journalled, finished: true })
+    return null
+  }
+  // Another machine settled the restore before this one, with its own journal.
+  const isMore = newest !== undefined && newest.history === current && !newest.finished
+  if (isMore) return repeat(tx, lost, newest, null)
+
+  const { at, now } = await readSignOfLife(tx)
+  const isFailover = lost.length === 0 && (journalled || (at !== null && now - at < FAILED_OVER_MS))
+  const finished = lost.length === 0 && journalled
+  await insertRestore(tx, { history: current, lostSince: at ?? now, journalled, finished })
+  if (finished) return null
+  const [restore] = await readRestores(tx, 1)
+  if (!restore) throw new Error('a row that was inserted is missing')
+  const closed = isFailover ? null : await closeCodes(tx)
+  return repeat(tx, lost, restore, closed)
+}
+
+type ClosedCodes = Awaited<ReturnType<typeof closeCodes>>
+
+/** In the lock order: codes, accounts, users, sessions, applications, grants. */
+async function repeat(
+  tx: Transaction,
+  lost: readonly JournalLine[],
+  restore: Restore,
+  closed: ClosedCodes | null,
+): Promise<RepeatedCounts> {
+  const counts = await repeatEndings(tx, BY_RESTORE, planReplay(lost), async () => {
+    if (closed === null) return { codes: 0, dialogs: 0, sessions: 0 }
+    return { codes: closed.codes, dialogs: closed.dialogs, sessions: await closeSessions(tx) }
+  })
+  await markIssued(tx, closed?.grantIds ?? [])
+  const before = restore.repeated
+  const sum = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, (before[name] ?? 0) + count]))
+  await saveRepeated(tx, restore.id, sum)
+  const detail = { lostSince: restore.lostSince, journalled: restore.journalled || lost.length > 0, ...counts }
+  await recordEvent(tx, { kind: 'database.restored', actor: BY_RESTORE, detail })
+  return counts
+}

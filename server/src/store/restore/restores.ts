@@ -1,0 +1,79 @@
+/** The table restores: on which history of PostgreSQL the service ran, and what was done when it changed. */
+import type { Queryable, Transaction } from '../postgres/postgres.ts'
+
+/**
+ * Changes with a restore to a point in time and a promoted standby (timeline), a restored dump (database) and another
+ * server (system identifier); not with a restart. The name of the current WAL file has the timeline at once, other than
+ * pg_control_checkpoint. Null on a standby.
+ */
+const HISTORY = `case when pg_is_in_recovery() then null else concat_ws('/',
+  (select system_identifier from pg_control_system()), substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8),
+  (select oid from pg_database where datname = current_database())) end`
+
+export type Restore = {
+  readonly id: number
+  readonly history: string
+  readonly noticedAt: number
+  /** Null: the first history. */
+  readonly lostSince: number | null
+  readonly journalled: boolean
+  readonly repeated: Readonly<Record<string, number>>
+  readonly finished: boolean
+}
+
+const RESTORE = `id, history, noticed_at as "noticedAt", lost_since as "lostSince", journalled, repeated,
+  finished_at is not null as finished`
+
+export async function readRestores(db: Queryable, atMost: number): Promise<readonly Restore[]> {
+  const { rows } = await db.query<Restore>(`select ${RESTORE} from restores order by id desc limit $1`, [atMost])
+  return rows
+}
+
+/** `known`: null if the service never ran on this database. */
+export type HistoryState = { readonly current: string | null; readonly known: string | null }
+
+export async function readHistoryState(db: Queryable): Promise<HistoryState> {
+  const { rows } = await db.query<HistoryState>({
+    name: 'read-history-state',
+    text: `select ${HISTORY} as current, (select history from restores order by id desc limit 1) as known`,
+  })
+  return rows[0] ?? { current: null, known: null }
+}
+
+export type SignOfLife = { readonly at: number | null; readonly now: number }
+
+/** The last time that a process noted its signing key, which each does every ten seconds. */
+export async function readSignOfLife(db: Queryable): Promise<SignOfLife> {
+  const { rows } = await db.query<SignOfLife>('select max(last_signed_at) as at, now() as now from signing_keys')
+  return rows[0] ?? { at: null, now: 0 }
+}
+
+export type NewRestore = Pick<Restore, 'history' | 'lostSince' | 'journalled' | 'finished'>
+
+export async function insertRestore(tx: Transaction, restore: NewRestore): Promise<void> {
+  const { history, lostSince, journalled, finished } = restore
+  await tx.query(
+    `insert into restores (history, noticed_at, lost_since, journalled, finished_at)
+     values ($1, now(), $2, $3, case when $4 then now() end)`,
+    [history, lostSince === null ? null : new Date(lostSince), journalled, finished],
+  )
+}
+
+/** Of the newest restore. */
+export async function saveRepeated(tx: Transaction, id: number, repeated: Restore['repeated']): Promise<void> {
+  await tx.query('update restores set repeated = $2, journalled = true where id = $1', [id, JSON.stringify(repeated)])
+}
+
+/** Returns how many there were. */
+export async function finishRestores(tx: Transaction): Promise<number> {
+  const { rowCount } = await tx.query('update restores set finished_at = now() where finished_at is null')
+  return rowCount ?? 0
+}
+
+export async function hasUnfinishedRestore(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query<{ unfinished: boolean }>({
+    name: 'has-unfinished-restore',
+    text: 'select exists (select from restores where finished_at is null) as unfinished',
+  })
+  return rows[0]?.unfinished ?? false
+}
