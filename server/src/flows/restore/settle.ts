@@ -113,7 +113,7 @@ async function repeat(
   await markIssued(tx, closed?.grantIds ?? [])
   const before = restore.repeated
   const sum = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, (before[name] ?? 0) + count]))
-  await saveRepeated(tx, restore.id, sum)
+  await saveRepeated(tx, restore.id, sum, lost.length > 0)
   const detail = { lostSince: restore.lostSince, journalled: restore.journalled || lost.length > 0, ...counts }
   await recordEvent(tx, { kind: 'database.restored', actor: BY_RESTORE, detail })
   return counts

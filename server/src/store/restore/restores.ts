@@ -59,9 +59,18 @@ export async function insertRestore(tx: Transaction, restore: NewRestore): Promi
   )
 }
 
-/** Of the newest restore. */
-export async function saveRepeated(tx: Transaction, id: number, repeated: Restore['repeated']): Promise<void> {
-  await tx.query('update restores set repeated = $2, journalled = true where id = $1', [id, JSON.stringify(repeated)])
+/** `journalled`: a journal told of something that was missing. */
+export async function saveRepeated(
+  tx: Transaction,
+  id: number,
+  repeated: Restore['repeated'],
+  journalled: boolean,
+): Promise<void> {
+  await tx.query('update restores set repeated = $2, journalled = journalled or $3 where id = $1', [
+    id,
+    JSON.stringify(repeated),
+    journalled,
+  ])
 }
 
 /** Returns how many there were. */
