@@ -5,7 +5,7 @@
  * the end of this file: lock, decide, save, issue. It is sent once; `deliver.ts` defines "sent".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { isExpired, isForgotten, poll, type Variant } from '../../core/device/code.ts'
+import { isExpired, isForgotten, LEASE_MS, poll, type Variant } from '../../core/device/code.ts'
 import { MAX_HINT_MS, paceFor } from '../../gate/gate.ts'
 import type { DeviceCodeText } from '../../secrets/device-code-text.ts'
 import { digestIdempotencyKey } from '../../secrets/idempotency-key.ts'
@@ -139,8 +139,11 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
     if (found?.status === 'used' && !repetition) return INVALID
     // Also if no row was found: a standby may not have it yet, and then rejects the transaction.
     if (found?.status !== 'leased' || repetition) {
+      const askedAt = performance.now()
       const result = await collect(context, code, idempotencyKey, early)
-      if (result !== 'being_delivered') return result
+      // A process that stood still for longer than its lease may have lost the outcome to another poll: it looks again.
+      const leaseIsOver = performance.now() - askedAt >= LEASE_MS
+      if (result !== 'being_delivered' && !leaseIsOver) return result
     }
     await sleep(waitMs)
   }

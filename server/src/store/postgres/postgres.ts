@@ -278,10 +278,10 @@ function isReadOnly({ cause }: Unavailable): boolean {
 }
 
 /**
- * SQLSTATE classes and codes of temporary failures: connection, resources, shutdown, read-only, cancelled, locked,
- * serialization failure and deadlock.
+ * SQLSTATE classes and codes of temporary failures: connection, resources, shutdown, read-only, idle or running for too
+ * long in a transaction, cancelled, locked, serialization failure and deadlock.
  */
-const NOT_NOW = /^(08|53|57P|25006|57014|55P03|40001|40P01)/
+const NOT_NOW = /^(08|53|57P|25006|25P03|25P04|57014|55P03|40001|40P01)/
 
 /**
  * Rethrows temporary failures as Unavailable. An error without SQLSTATE did not come from PostgreSQL: it was

@@ -53,6 +53,17 @@ describe('unavailable', () => {
     expect(error).toBeInstanceOf(Unavailable)
     expect((await db.query('select 1')).rowCount).toBe(1)
   })
+
+  it('F14: a transaction that PostgreSQL ended because nothing came for too long, when the process sends the next statement', async () => {
+    const work = db.transaction(async (tx) => {
+      await tx.query("set local idle_in_transaction_session_timeout = '50ms'")
+      // The process stands still: it reads that its session was ended only after it has sent the next statement.
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 500)
+      await tx.query('select 1')
+    })
+    expect(await failure(work)).toMatchObject({ name: 'Unavailable', cause: { code: '25P03' } })
+    expect((await db.query('select 1')).rowCount).toBe(1)
+  })
 })
 
 describe("transactions in each other's way", () => {
@@ -69,7 +80,7 @@ describe("transactions in each other's way", () => {
     return rows.map(({ value }) => value)
   }
 
-  it('the one that PostgreSQL ends as a deadlock runs again, and both are committed once', async () => {
+  it('F13: the one that PostgreSQL ends as a deadlock runs again, and both are committed once', async () => {
     const bothHoldOne = twoArrive()
     let runs = 0
     const inOrder = (first: string, second: string) =>
@@ -85,7 +96,7 @@ describe("transactions in each other's way", () => {
     expect(await values()).toEqual([2, 2])
   })
 
-  it('the one that reads what the other has changed runs again, and counts on from there', async () => {
+  it('F13: the one that reads what the other has changed runs again, and counts on from there', async () => {
     const bothHaveRead = twoArrive()
     let runs = 0
     const readAndWrite = () =>
@@ -101,7 +112,7 @@ describe("transactions in each other's way", () => {
     expect(await values()).toEqual([2, 0])
   })
 
-  it('three times and no more; then it is unavailable, and nothing of it is left', async () => {
+  it('F13: three times and no more; then it is unavailable, and nothing of it is left', async () => {
     let runs = 0
     const work = db.transaction(async (tx) => {
       runs += 1

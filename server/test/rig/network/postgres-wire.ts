@@ -1,0 +1,153 @@
+/**
+ * Stands between a process and PostgreSQL and reads what the process says (PostgreSQL's documentation, "Message Formats"), so that a
+ * test can act at a chosen statement: before PostgreSQL gets it, or when PostgreSQL has carried it out and the process does not know yet.
+ */
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+
+export type Moment = {
+  readonly when: 'before' | 'after'
+  readonly statement: RegExp
+  /** A statement that came earlier in the same transaction: it tells one commit from another. */
+  readonly within?: RegExp
+  /** How many such moments are left to pass. */
+  readonly skip?: number
+}
+
+/** The connection stands still. `pass` lets it go on; if its process has ended by then, nothing more is passed. */
+export type Stopped = { pass(): void }
+
+export type PostgresWire = {
+  readonly url: string
+  /** Resolves when the moment has come. */
+  stopAt(moment: Moment): Promise<Stopped>
+  /** Statements so far, of all connections. */
+  statements(): readonly string[]
+  stop(): Promise<void>
+}
+
+type Awaited = Moment & { left: number; reach(stopped: Stopped): void }
+
+export async function startPostgresWire(databaseUrl: string): Promise<PostgresWire> {
+  const target = new URL(databaseUrl)
+  const sockets = new Set<Socket>()
+  const awaited = new Set<Awaited>()
+  const statements: string[] = []
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(target.port), target.hostname)
+    const read = createReader()
+    let transaction: string[] = []
+    /** Bytes of either direction that wait for `pass`; null: nothing waits. */
+    let held: { toServer: Buffer[]; toClient: Buffer[] } | null = null
+    let stopsAtReply: Awaited | null = null
+
+    const stop = (moment: Awaited) => {
+      awaited.delete(moment)
+      const waiting = { toServer: [] as Buffer[], toClient: [] as Buffer[] }
+      held = waiting
+      moment.reach({
+        pass: () => {
+          held = null
+          for (const bytes of waiting.toServer) upstream.write(bytes)
+          for (const bytes of waiting.toClient) client.write(bytes)
+        },
+      })
+    }
+    const momentOf = (statement: string): Awaited | undefined =>
+      [...awaited].find((moment) => {
+        const { within } = moment
+        if (!moment.statement.test(statement) || (within && !transaction.some((each) => within.test(each))))
+          return false
+        moment.left -= 1
+        return moment.left < 0
+      })
+
+    client.on('data', (chunk) => {
+      for (const { bytes, statement } of read(chunk)) {
+        if (statement !== null) {
+          statements.push(statement)
+          const moment = momentOf(statement)
+          if (moment?.when === 'before') stop(moment)
+          if (moment?.when === 'after') stopsAtReply = moment
+          transaction = /^begin\b/.test(statement) ? [] : [...transaction, statement]
+        }
+        if (held) held.toServer.push(bytes)
+        else upstream.write(bytes)
+      }
+    })
+    upstream.on('data', (bytes) => {
+      if (stopsAtReply) stop(stopsAtReply)
+      stopsAtReply = null
+      if (held) held.toClient.push(bytes)
+      else client.write(bytes)
+    })
+    for (const [one, other] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(one)
+      one.on('error', () => other.destroy())
+      one.on('close', () => {
+        other.destroy()
+        sockets.delete(one)
+      })
+    }
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const own = new URL(databaseUrl)
+  own.port = String((server.address() as AddressInfo).port)
+  return {
+    url: own.toString(),
+    stopAt: (moment) =>
+      new Promise((reach) => {
+        awaited.add({ ...moment, left: moment.skip ?? 0, reach })
+      }),
+    statements: () => statements,
+    stop: async () => {
+      for (const socket of sockets) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** `statement`: the SQL that the message runs; null for every other message. */
+type Message = { readonly bytes: Buffer; readonly statement: string | null }
+
+const HEADER = 5
+
+/** Splits what a client sends into messages. A named statement is sent once, and afterwards only its name. */
+function createReader(): (chunk: Buffer) => Message[] {
+  const named = new Map<string, string>()
+  let rest: Buffer = Buffer.alloc(0)
+  let started = false
+
+  const statementOf = (message: Buffer): string | null => {
+    const [first = '', second = ''] = message.toString('utf8', HEADER).split('\0')
+    switch (String.fromCharCode(message[0] ?? 0)) {
+      case 'Q':
+        return first
+      case 'P':
+        named.set(first, second)
+        return null
+      case 'B':
+        return named.get(second) ?? null
+      default:
+        return null
+    }
+  }
+  return (chunk) => {
+    rest = Buffer.concat([rest, chunk])
+    const messages: Message[] = []
+    for (;;) {
+      // The first message has no type.
+      const typed = started ? 1 : 0
+      if (rest.length < typed + 4) return messages
+      const length = typed + rest.readInt32BE(typed)
+      if (rest.length < length) return messages
+      const bytes = rest.subarray(0, length)
+      messages.push({ bytes, statement: started ? statementOf(bytes) : null })
+      rest = rest.subarray(length)
+      started = true
+    }
+  }
+}
