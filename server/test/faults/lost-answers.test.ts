@@ -10,11 +10,14 @@ import { removeFolder } from '../../../tools/remove-folder.ts'
 import { LEASE_MS } from '../../src/core/device/code.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { grant } from '../rig/connect.ts'
 import { Device, type WireVariant, withoutExpiresIn } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { makeUser } from '../rig/make.ts'
 import { startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
-import { codeRow, digestOf } from '../rig/witness.ts'
+import { signInAs } from '../rig/signed-in.ts'
+import { codeRow, collected, digestOf } from '../rig/witness.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -77,7 +80,7 @@ async function pollWhileLocked(device: Device, deviceCode: string, userCode: str
 
 describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is %s', (outcome) => {
   it.each(['reset', 'ended'] as const)(
-    'is kept when the connection was %s before the answer: the next poll has it at once',
+    'F03: is kept when the connection was %s before the answer: the next poll has it at once',
     async (how) => {
       const { device, code } = await decided(outcome)
       const { socket, unlock } = await pollWhileLocked(device, code.device_code, code.user_code)
@@ -115,6 +118,28 @@ describe.each<Outcome>(['accepted', 'rejected', 'expired'])('an outcome that is 
   })
 })
 
+describe('a client that disconnects right after the answer', () => {
+  const leave = {
+    'with its first bytes': (socket: Socket) => socket.once('data', () => socket.resetAndDestroy()),
+    'without having read it': (socket: Socket) => {
+      socket.pause()
+      setTimeout(() => socket.resetAndDestroy(), 200)
+    },
+  }
+  it.each(Object.keys(leave) as (keyof typeof leave)[])(
+    'F04: %s: the answer counts as sent, and the user can see and revoke the access that nobody uses',
+    async (how) => {
+      const user = await makeUser(service.context.db, service.account.slug)
+      const { device, deviceCode, userCode, grantId } = await grant(service, { user })
+      leave[how](sendPoll(device, deviceCode).socket)
+      await collected(service, userCode)
+      expect(heard(await device.poll(deviceCode))).toBe('invalid')
+      const web = await signInAs(service, user)
+      expect((await web.get('/applications')).text).toContain(`/applications/remove?grant=${grantId}`)
+    },
+  )
+})
+
 /** A poll that is held, of a code that a user has entered. */
 async function heldPoll(headers: Readonly<Record<string, string>> = {}) {
   const device = service.device()
@@ -134,7 +159,7 @@ describe.each([
   { decision: 'reject', outcome: 'rejected' },
 ] as const)('a held poll whose client disconnects when the user decides to $decision', ({ decision, outcome }) => {
   it.each(['reset', 'ended'] as const)(
-    'before the answer, with the connection %s: the next poll has the outcome, once',
+    'F03: before the answer, with the connection %s: the next poll has the outcome, once',
     async (how) => {
       const { device, code, poll, decide } = await heldPoll()
       // The decision waits for the first lock, and the second one for the decision: so the poll comes last.
@@ -186,7 +211,7 @@ describe.each([
 })
 
 describe.each(variants)('SIGKILL after the commit and before the answer, %s variant', (variant) => {
-  it('the next poll after the lease gets the same credentials with their remaining lifetime; after a completed answer, invalid', async () => {
+  it('F01: the next poll after the lease gets the same credentials with their remaining lifetime; after a completed answer, invalid', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'latchkey-kill-'))
     const record = join(folder, 'would-have-been-sent')
     const environment = { DATABASE_URL: service.database.url, REDIS_URL: engineUrl('REDIS_URL') }
