@@ -1,13 +1,14 @@
 /**
- * Rate limits on code requests and dialogs, counted by rate-limiter-flexible: in process, or on the gate's Redis for
- * all processes together. Redis is queried once per request, and not at all for a network over its limit.
+ * Rate limits on code requests and dialogs, counted in process, or by rate-limiter-flexible on the gate's Redis for all
+ * processes together. Redis is queried once per request, and not at all for a network over its limit.
  *
  * While Redis does not answer, each process uses its own count: the limits neither open nor close. Polls are not
  * counted here.
  */
-import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
 import { type CodeBudget, createCodeBudget } from './code-budget.ts'
 import type { LimitResult } from './limit-result.ts'
+import { createMinuteWindows, MINUTE_MS } from './minute-windows.ts'
 import type { RedisLink } from './redis-link.ts'
 
 export type Limiter = {
@@ -25,8 +26,6 @@ export type Limits = {
   readonly dialogsPerNetwork: number
 }
 
-const MINUTE_SECONDS = 60
-
 const PASSED: LimitResult = { passed: true }
 
 export const NOWHERE = 'nowhere'
@@ -41,25 +40,23 @@ export function createLimiter(limits: Limits, link: RedisLink | null): Limiter {
 
 function countPerNetwork(keyPrefix: string, points: number, link: RedisLink | null): Limiter['codeRequest'] {
   if (points === 0) return async () => PASSED
-  const window = { keyPrefix, points, duration: MINUTE_SECONDS }
-  const alone = new RateLimiterMemory(window)
-  const shared =
-    link &&
-    new RateLimiterRedis({
-      ...window,
-      storeClient: link.redis,
-      insuranceLimiter: alone,
-      rejectIfRedisNotReady: true,
-      // Once over the limit, the process rejects from memory until the minute is over.
-      inMemoryBlockOnConsumed: points,
-    })
+  const alone = createMinuteWindows(points)
+  /** Networks over the shared limit: refused without a query until their minute is over. */
+  const over = createMinuteWindows(points)
+  const settings = { keyPrefix, points, duration: MINUTE_MS / 1000, rejectIfRedisNotReady: true }
+  const shared = link && new RateLimiterRedis({ ...settings, storeClient: link.redis })
   return async (network) => {
-    const count = shared && link.reachable() ? shared : alone
+    const key = network ?? NOWHERE
+    if (!shared || !link.reachable()) return alone.take(key)
+    const waitMs = over.waitMs(key)
+    if (waitMs > 0) return { passed: false, waitMs }
     try {
-      await count.consume(network ?? NOWHERE)
+      const { remainingPoints, msBeforeNext } = await shared.consume(key)
+      if (remainingPoints === 0) over.fill(key, msBeforeNext)
       return PASSED
     } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) throw refused
+      if (!(refused instanceof RateLimiterRes)) return alone.take(key)
+      over.fill(key, refused.msBeforeNext)
       return { passed: false, waitMs: refused.msBeforeNext }
     }
   }
