@@ -17,10 +17,7 @@ export const MINUTE_MS = 60_000
 
 type Window = { count: number; readonly endsAt: number }
 
-export function createMinuteWindows(
-  limit: number,
-  monotonicMs: () => number = () => performance.now(),
-): MinuteWindows {
+export function createMinuteWindows(limit: number, monotonicMs: () => number = () => performance.now()): MinuteWindows {
   /** In the order in which they began, so that those that are over come first. */
   const windows = new Map<string, Window>()
 

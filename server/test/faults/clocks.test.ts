@@ -97,7 +97,8 @@ describe.skipIf(!LIBRARY)('a process whose clock is wrong', () => {
         for (const { address } of [first, second]) expect(await askVerify(address, access_token)).toBe(200)
         const refreshed = await house(first, service.application, '/auth/oauth/refresh', { refresh_token })
         expect([refreshed.status, refreshed.body.expires_in]).toEqual([200, 3600])
-        for (const { address } of [first, second]) expect(await askVerify(address, refreshed.body.access_token)).toBe(200)
+        for (const { address } of [first, second])
+          expect(await askVerify(address, refreshed.body.access_token)).toBe(200)
       }
     },
   )
@@ -119,17 +120,20 @@ describe.skipIf(!LIBRARY)('a process whose clock is wrong', () => {
     },
   )
 
-  it.each(['+3600', '-3600'])('F27: by %s s: a code expires when its lifetime is over, not before and not after', async (offset) => {
-    const wrong = await startWithClock(offset, { DEVICE_CODE_LIFETIME: String(LIFETIME_SECONDS), POLL_INTERVAL: '1' })
-    const device = new Device(wrong.address, service.application)
-    const asked = performance.now()
-    const code = await device.code()
-    const first = await device.poll(code.device_code)
-    // On a machine that is busy with something else the code may be gone by now.
-    if (performance.now() - asked < LIFETIME_SECONDS * 1000) expect(first.body.error).toBe('auth_pending')
-    await sleep(LIFETIME_SECONDS * 1000 + 100)
-    expect((await device.poll(code.device_code)).body.error).toBe('auth_expired')
-  })
+  it.each(['+3600', '-3600'])(
+    'F27: by %s s: a code expires when its lifetime is over, not before and not after',
+    async (offset) => {
+      const wrong = await startWithClock(offset, { DEVICE_CODE_LIFETIME: String(LIFETIME_SECONDS), POLL_INTERVAL: '1' })
+      const device = new Device(wrong.address, service.application)
+      const asked = performance.now()
+      const code = await device.code()
+      const first = await device.poll(code.device_code)
+      // On a machine that is busy with something else the code may be gone by now.
+      if (performance.now() - asked < LIFETIME_SECONDS * 1000) expect(first.body.error).toBe('auth_pending')
+      await sleep(LIFETIME_SECONDS * 1000 + 100)
+      expect((await device.poll(code.device_code)).body.error).toBe('auth_expired')
+    },
+  )
 })
 
 describe.skipIf(!LIBRARY)('a process whose clock is set while it runs', () => {

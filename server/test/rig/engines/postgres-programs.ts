@@ -1,6 +1,6 @@
 /** PostgreSQL's own programs, statements on a connection of their own, and signals to all processes of a server. */
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { postgresCommand } from '../../../../tools/engine-processes.ts'
@@ -28,9 +28,7 @@ export async function runStatements(url: string, ...statements: readonly string[
 
 /** Signals every process: the backends of a stopped postmaster would still answer. */
 export function signalAll(postmaster: number | null, signal: NodeJS.Signals): void {
-  if (postmaster === null) return
-  const children = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  for (const each of [postmaster, ...children]) {
+  for (const each of processesOf(postmaster)) {
     try {
       process.kill(each, signal)
     } catch (error) {
@@ -38,4 +36,15 @@ export function signalAll(postmaster: number | null, signal: NodeJS.Signals): vo
       if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error
     }
   }
+}
+
+/** A postmaster that was killed leaves its number behind, and has no processes. */
+export function processesOf(postmaster: number | null): readonly number[] {
+  const list = `/proc/${postmaster}/task/${postmaster}/children`
+  if (postmaster === null || !existsSync(list)) return []
+  const children = readFileSync(list, 'utf8')
+    .trim()
+    .split(' ')
+    .filter((each) => each !== '')
+  return [postmaster, ...children.map(Number)]
 }

@@ -20,11 +20,14 @@ export type ServerProcess = {
 
 export async function startServerProcess(
   environment: Record<string, string>,
-  options: { preload?: URL; processes?: number } = {},
+  options: { preload?: URL; processes?: number; namespace?: string } = {},
 ): Promise<ServerProcess> {
   const several = options.processes === undefined ? [] : ['--processes', String(options.processes)]
   const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve', ...several]
-  const child = spawnTied('KILL', process.execPath, args, {
+  // A network namespace of its own (ip-netns(8)).
+  const inside = options.namespace === undefined ? [] : ['ip', 'netns', 'exec', options.namespace]
+  const [program = '', ...rest] = [...inside, process.execPath, ...args]
+  const child = spawnTied('KILL', program, rest, {
     env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
