@@ -1,8 +1,13 @@
-/** Migrations outside a transaction: no writer waits for them, and they can be interrupted. */
+/** Migrations of busy tables: no request waits for them, and they can be interrupted. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import pg from 'pg'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from 'vitest'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../rig/engines/database.ts'
 
@@ -130,4 +135,51 @@ it('a statement that fails names its migration, and the file is not recorded as 
     /^migration 0002_visits_by_page\.sql failed: .*is not an index/,
   )
   expect(await applied(other)).toEqual([TABLE])
+})
+
+describe('a table that is in use', () => {
+  const later = (name: string, sql: string) => {
+    const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
+    onTestFinished(() => removeFolder(folder))
+    writeFileSync(join(folder, name), sql)
+    return pathToFileURL(`${folder}/`)
+  }
+
+  it('F34: a migration that waits for a table lock lets requests pass, and gets it when the table is free', async () => {
+    await migrate(database.url, FOLDER)
+    const writer = await beginWriting()
+    const other = await connect()
+    await other.query("set lock_timeout = '500ms'")
+    const running = migrate(
+      database.url,
+      later('0003_visited_at.sql', 'alter table visits add column visited_at timestamptz'),
+    )
+    const begun = performance.now()
+    while (performance.now() - begun < 2_000) await other.query('select from visits where id = 1')
+    expect(await applied(other)).toEqual([TABLE, INDEX])
+    await writer.query('commit')
+    expect(await running).toEqual(['0003_visited_at.sql'])
+    expect(await only(other, 'select count(visited_at)::int from visits')).toBe(0)
+  })
+
+  it('F34: rows are filled in batches while they are written, all of them, and none twice', async () => {
+    await migrate(database.url, FOLDER)
+    const writer = await connect()
+    await writer.query('alter table visits add column hits int')
+    await writer.query('begin')
+    await writer.query("update visits set page = 'being written' where id = 700")
+    const other = await connect()
+    const filled = () => only<number>(other, 'select count(hits)::int from visits')
+    const statement = 'update visits set hits = coalesce(hits, 0) + 1 where id between $1 and $2'
+    const running = migrate(database.url, later('0003_hits.sql', `-- latchkey: batches of visits by id\n${statement}`))
+    await until(async () => (await filled()) >= 500)
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    // The batch with the locked row lets everybody else pass, and is tried again.
+    expect(await filled()).toBe(500)
+    await other.query("set lock_timeout = '1s'")
+    await other.query("update visits set page = 'meanwhile' where id = 701")
+    await writer.query('commit')
+    expect(await running).toEqual(['0003_hits.sql'])
+    expect(await only(other, 'select count(*)::int from visits where hits is distinct from 1')).toBe(0)
+  })
 })

@@ -1,28 +1,25 @@
 /**
- * Schema migrations: numbered files, forward only, each in its own transaction, under one advisory lock.
+ * Schema migrations: numbered files, forward only, under one advisory lock.
  *
- * A file whose first line is `-- latchkey: no-transaction` runs outside a transaction, statement by statement: for
- * `create index concurrently`, `validate constraint` and `detach partition concurrently`, which block neither readers
- * nor writers. If interrupted, it runs again from its beginning, so each of its statements has to be repeatable.
+ * A file runs in one transaction, unless its directives say otherwise (migration-files.ts): statement by statement, for
+ * `create index concurrently` and what else blocks neither readers nor writers, or in batches of rows. Those two, if
+ * interrupted, run again from their beginning, so each of their statements has to be repeatable.
  * docs/decisions/0033-a-migration-may-run-outside-a-transaction.md
+ * docs/decisions/0059-a-migration-never-makes-requests-wait.md
  */
-import { readdir, readFile } from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
+import { type Batches, listMigrations, MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts'
 import { examineConnection } from './pooler.ts'
 import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
-import { splitStatements } from './sql-statements.ts'
-
-const FOLDER = new URL('../../../migrations/', import.meta.url)
-
-const NO_TRANSACTION = /^-- latchkey: no-transaction\r?\n/
 
 /**
  * Applies missing migrations and returns their names. Safe to run from several processes at once. Waits up to `waitMs` for
  * PostgreSQL, which may start at the same time.
  */
-export async function migrate(url: string, folder: URL = FOLDER, waitMs = 0): Promise<readonly string[]> {
+export async function migrate(url: string, folder: URL = MIGRATIONS_FOLDER, waitMs = 0): Promise<readonly string[]> {
   const turn = await connectWithin(url, waitMs)
   try {
     await takeTurn(turn)
@@ -37,7 +34,8 @@ async function migrateInTurn(url: string, folder: URL): Promise<readonly string[
   try {
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
     const missing = await missingMigrations(client, folder)
-    for (const name of missing) await apply(client, name, await readFile(new URL(name, folder), 'utf8'))
+    for (const migration of await readMigrations(folder))
+      if (missing.includes(migration.name)) await apply(client, migration)
     return missing
   } finally {
     await client.end()
@@ -56,7 +54,11 @@ async function connectWithin(url: string, waitMs: number): Promise<pg.Client> {
 
 /** Own connection: a migration may take longer than the statement timeout of the service. */
 async function connect(url: string): Promise<pg.Client> {
-  const client = new pg.Client({ connectionString: url, connectionTimeoutMillis: 5_000 })
+  const client = new pg.Client({
+    connectionString: url,
+    connectionTimeoutMillis: 5_000,
+    application_name: 'latchkey migrate',
+  })
   // The query reports a broken connection as well; without a listener, the event would end the process.
   client.on('error', () => {})
   await client.connect().catch(rethrowAsUnavailable)
@@ -83,22 +85,44 @@ async function takeTurn(client: pg.Client): Promise<void> {
   }
 }
 
-async function apply(client: pg.Client, name: string, sql: string): Promise<void> {
+async function apply(client: pg.Client, migration: Migration): Promise<void> {
   try {
-    await (NO_TRANSACTION.test(sql) ? applyOutside(client, name, sql) : applyInside(client, name, sql))
+    if (migration.batches) await applyInBatches(client, migration, migration.batches)
+    else if (migration.runs === 'statement by statement') await applyOutside(client, migration)
+    else await retryLocks(() => applyInside(client, migration))
   } catch (error) {
-    throw new Error(`migration ${name} failed: ${(error as Error).message}`, { cause: error })
+    throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
   }
 }
 
-async function applyInside(client: pg.Client, name: string, sql: string): Promise<void> {
+/** Requests queue behind a statement that waits for a table lock: it waits this long at most, then lets them pass. */
+const LOCK_TIMEOUT = "lock_timeout = '50ms'"
+
+const LOCK_PATIENCE_MS = 5 * 60_000
+
+const [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED] = ['55P03', '40P01']
+
+/** Tries again while another transaction is in the way, at random moments, for five minutes. */
+async function retryLocks(work: () => Promise<unknown>): Promise<void> {
+  for (const until = performance.now() + LOCK_PATIENCE_MS; ; await sleep(randomInt(100, 500))) {
+    try {
+      await work()
+      return
+    } catch (error) {
+      const conflict =
+        error instanceof pg.DatabaseError && [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED].includes(`${error.code}`)
+      if (!conflict || performance.now() > until) throw error
+    }
+  }
+}
+
+async function applyInside(client: pg.Client, { name, statements }: Migration): Promise<void> {
   await client.query('begin')
   try {
-    // Waiting for another runner is fine; blocking the running service while waiting for a table lock is not.
-    await client.query("set local lock_timeout = '10s'; set local statement_timeout = 0")
+    await client.query(`set local ${LOCK_TIMEOUT}; set local statement_timeout = 0`)
     // Insert the row first, so that a second runner that got past the lock fails before it changes anything.
     await recordApplied(client, name)
-    await client.query(sql)
+    for (const statement of statements) await client.query(statement)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -110,13 +134,50 @@ async function applyInside(client: pg.Client, name: string, sql: string): Promis
  * Without a lock timeout: these statements wait for transactions that began before them, however long they take, and
  * nothing queues behind them. The row is inserted last: without it, the file runs again.
  */
-async function applyOutside(client: pg.Client, name: string, sql: string): Promise<void> {
-  if ((await examineConnection(client)).pooled) {
-    throw new Error('it runs outside a transaction: set DATABASE_URL to PostgreSQL itself, not to a connection pooler')
-  }
+async function applyOutside(client: pg.Client, { name, statements }: Migration): Promise<void> {
+  await refusePooler(client)
   await client.query('set lock_timeout = 0')
-  for (const statement of splitStatements(sql)) await client.query(statement)
+  for (const statement of statements) await client.query(statement)
   await recordApplied(client, name)
+}
+
+async function refusePooler(client: pg.Client): Promise<void> {
+  if (!(await examineConnection(client)).pooled) return
+  throw new Error('it runs outside a transaction: set DATABASE_URL to PostgreSQL itself, not to a connection pooler')
+}
+
+/** Small enough that a request that needs one of the rows waits for a few milliseconds. */
+const BATCH_ROWS = 250
+
+/** Each batch is a transaction. Between two, as long a pause as the batch took leaves the disk to the service. */
+async function applyInBatches(client: pg.Client, { name, statements }: Migration, batches: Batches): Promise<void> {
+  await refusePooler(client)
+  await client.query(`set ${LOCK_TIMEOUT}`)
+  for (const statement of statements) {
+    for (
+      let keys = await nextKeys(client, batches, null);
+      keys !== null;
+      keys = await nextKeys(client, batches, keys.last)
+    ) {
+      const begun = performance.now()
+      const { first, last } = keys
+      await retryLocks(() => client.query(statement, [first, last]))
+      await sleep(performance.now() - begun)
+    }
+  }
+  await recordApplied(client, name)
+}
+
+type Keys = { readonly first: string; readonly last: string }
+
+async function nextKeys(client: pg.Client, { table, key }: Batches, after: string | null): Promise<Keys | null> {
+  const [from, values] = after === null ? [table, []] : [`${table} where ${key} > $1`, [after]]
+  const { rows } = await client.query<{ key: string }>(
+    `select ${key}::text as key from ${from} order by ${key} limit ${BATCH_ROWS}`,
+    values,
+  )
+  const [first, last] = [rows[0]?.key, rows.at(-1)?.key]
+  return first === undefined || last === undefined ? null : { first, last }
 }
 
 async function recordApplied(client: pg.Client, name: string): Promise<void> {
@@ -126,11 +187,7 @@ async function recordApplied(client: pg.Client, name: string): Promise<void> {
 async function missingMigrations(client: { query: pg.Client['query'] }, folder: URL): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>('select name from migrations')
   const applied = new Set(rows.map((row) => row.name))
-  return (await knownMigrations(folder)).filter((name) => !applied.has(name))
-}
-
-async function knownMigrations(folder: URL): Promise<readonly string[]> {
-  return (await readdir(folder)).filter((name) => name.endsWith('.sql')).sort()
+  return (await listMigrations(folder)).filter((name) => !applied.has(name))
 }
 
 export type SchemaState = {
@@ -145,7 +202,7 @@ export type SchemaState = {
 export async function readSchemaState(db: Queryable): Promise<SchemaState> {
   const { rows } = await db.query<{ name: string }>('select name from migrations order by name')
   const applied = rows.map((row) => row.name)
-  const known = await knownMigrations(FOLDER)
+  const known = await listMigrations(MIGRATIONS_FOLDER)
   return {
     newest: applied.at(-1) ?? null,
     missing: known.filter((name) => !applied.includes(name)),
@@ -154,11 +211,11 @@ export async function readSchemaState(db: Queryable): Promise<SchemaState> {
 }
 
 /** Migrations that `migrate` would apply; all of them for an empty database. */
-export async function pendingMigrations(url: string): Promise<readonly string[]> {
+export async function pendingMigrations(url: string, folder: URL = MIGRATIONS_FOLDER): Promise<readonly string[]> {
   const client = await connect(url)
   try {
     const { rows } = await client.query<{ exists: boolean }>("select to_regclass('migrations') is not null as exists")
-    return rows[0]?.exists ? await missingMigrations(client, FOLDER) : await knownMigrations(FOLDER)
+    return rows[0]?.exists ? await missingMigrations(client, folder) : await listMigrations(folder)
   } finally {
     await client.end()
   }

@@ -1,10 +1,7 @@
-/** Splitter of a migration into statements, for those that PostgreSQL runs only one at a time (migrate.ts). */
+/** Splitter of a migration into statements: migrate.ts runs them one by one, migration-plan.ts classifies them. */
 
-/**
- * Tokens in which a semicolon does not end a statement: comments, strings, quoted names, dollar-quoted bodies. Strings
- * with an escaped quote (E'\'') and `begin atomic` bodies are not supported; they belong in an ordinary migration.
- */
-const TOKEN = /--[^\n]*|\/\*.*?\*\/|'[^']*'|"[^"]*"|(\$\w*\$).*?\1|;|./gs
+/** Tokens in which a semicolon does not end a statement: comments, strings, quoted names, dollar-quoted bodies. */
+const TOKEN = /--[^\n]*|\/\*.*?\*\/|[eE]'(?:[^'\\]|\\.)*'|'[^']*'|"[^"]*"|(\$\w*\$).*?\1|;|./gs
 
 export function splitStatements(sql: string): readonly string[] {
   const statements = ['']
@@ -13,5 +10,10 @@ export function splitStatements(sql: string): readonly string[] {
     // A comment separates words, as a space does.
     else statements.push(statements.pop() + (/^(--|\/\*)/.test(token) ? ' ' : token))
   }
-  return statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
+  const trimmed = statements.map((statement) => statement.trim()).filter((statement) => statement !== '')
+  // Semicolons inside such a body look like those between statements.
+  if (trimmed.some((statement) => /\bbegin\s+atomic\b/i.test(statement))) {
+    throw new Error('"begin atomic" is not supported: write the body in dollar quotes')
+  }
+  return trimmed
 }

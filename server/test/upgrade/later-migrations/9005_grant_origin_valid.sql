@@ -1,0 +1,2 @@
+-- latchkey: no-transaction
+alter table grants validate constraint grants_origin_present;
