@@ -133,7 +133,7 @@ export async function everyRow({ database, context }: TestService): Promise<Reco
       const row = `'${name} ' || (to_jsonb(t) - '${COLUMNS_WRITTEN_BY_TASKS[name] ?? ''}'::text)::text`
       return `select '${name}' as name, coalesce(json_agg(${row} order by ${row}), '[]') as rows from public.${name} t`
     })
-  const found = await database.query<{ name: string; rows: readonly string[] }>(selects.join(' union all '))
+  const found = await database.queryPrepared<{ name: string; rows: readonly string[] }>(selects.join(' union all '))
   return Object.fromEntries(found.map(({ name, rows }) => [name, rows]))
 }
 
