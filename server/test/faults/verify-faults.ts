@@ -1,102 +1,84 @@
 /**
- * npm run verify:faults: Redis killed and back, Redis hung, PostgreSQL stopped hard and back, PostgreSQL hung, all under
- * load on two server processes. Every poll gets one of the six outcomes, no final outcome is wrong or lost, code requests
- * answer 503 with Retry-After, and everything recovers by itself.
+ * Runs every test and command that docs/reliability.md names, and says for each fault whether all of them passed.
+ *
+ *   npm run verify:faults                       tests, and commands in their short forms
+ *   npm run verify:faults -- --full             everything at full size, which takes hours
+ *   npm run verify:faults -- --ids F31,F32      only these faults
  */
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
-import { createRedis } from '../../../tools/engine-processes.ts'
-import { freePort } from '../../../tools/free-port.ts'
-import { removeFolder } from '../../../tools/remove-folder.ts'
-import { closeContext, createContext } from '../../src/app.ts'
-import { startOwnPostgres } from '../rig/engines/own-postgres.ts'
-import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { startServerProcess } from '../rig/process/server-process.ts'
-import { type Load, startLoad } from './load.ts'
+import { parseArgs } from 'node:util'
+import { type Fault, FORMS, faultsIn, IDS, readTable } from './catalogue.ts'
 
-const folder = mkdtempSync(join(tmpdir(), 'latchkey-faults-'))
-const redis = createRedis(folder, await freePort())
-const postgres = await startOwnPostgres()
-redis.start()
-const environment = { DATABASE_URL: postgres.url, REDIS_URL: redis.url, POLL_INTERVAL: '1', LOG_LEVEL: 'silent' }
-const config = makeConfig(environment)
-const context = await createContext(config)
-const account = await makeAccount(context.db)
-const application = await makeApplication(context.db, config, account.slug)
-const user = await makeUser(context.db, account.slug)
-const servers = await Promise.all([1, 2].map(() => startServerProcess({ ...environment, LOG_LEVEL: 'info' })))
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const REPORT = join(ROOT, '.verify', 'faults.json')
+/** Engines that go away and come back under load: several faults at once, and none of them alone. */
+const OUTAGES = 'verify:outages'
 
-const signal = (engine: { pid(): number | null }, name: NodeJS.Signals) => {
-  const pid = engine.pid()
-  if (pid !== null) process.kill(pid, name)
+type Outcome = 'passed' | 'failed' | 'only with --full'
+
+type Report = {
+  readonly testResults: readonly {
+    readonly assertionResults: readonly {
+      readonly status: string
+      readonly title: string
+      readonly ancestorTitles: readonly string[]
+    }[]
+  }[]
 }
 
-/** Each fault lasts this long, then the engine is restored and given time to recover. */
-const faults: { name: string; seconds: number; break(): void; remedy(): void; codesRefused: boolean }[] = [
-  {
-    name: 'redis killed',
-    seconds: 4,
-    break: () => redis.stop('SIGKILL'),
-    remedy: () => redis.start(),
-    codesRefused: false,
-  },
-  {
-    name: 'redis hung',
-    seconds: 4,
-    break: () => signal(redis, 'SIGSTOP'),
-    remedy: () => signal(redis, 'SIGCONT'),
-    codesRefused: false,
-  },
-  {
-    name: 'postgresql stopped',
-    seconds: 5,
-    break: () => postgres.stop(),
-    remedy: () => postgres.start(),
-    codesRefused: true,
-  },
-  {
-    name: 'postgresql hung',
-    seconds: 5,
-    break: () => postgres.freeze(),
-    remedy: () => postgres.thaw(),
-    codesRefused: true,
-  },
-]
+const { values } = parseArgs({ options: { full: { type: 'boolean', default: false }, ids: { type: 'string' } } })
+const ids = values.ids?.split(',') ?? IDS
+const faults = readTable().filter(({ id }) => ids.includes(id))
+const outcomes = new Map<string, Outcome[]>(ids.map((id) => [id, []]))
 
-const problems: string[] = []
-try {
-  const load: Load = startLoad({ addresses: servers.map((server) => server.address), application, context, user })
-  await sleep(3_000)
-  for (const fault of faults) {
-    const before = load.totals()
-    fault.break()
-    await sleep(fault.seconds * 1000)
-    const during = load.totals()
-    fault.remedy()
-    await sleep(4_000)
-    const after = load.totals()
-    const polls = during.polls - before.polls
-    const refused = during.codesRefused - before.codesRefused
-    const recovered = after.codesRequested - during.codesRequested
-    console.log(`faults: ${fault.name}: polls=${polls} codes_refused_503=${refused} codes_after_mending=${recovered}`)
-    if (polls < fault.seconds * 5) problems.push(`${fault.name}: polls were hardly answered (${polls})`)
-    if (fault.codesRefused && refused === 0) problems.push(`${fault.name}: no code request was refused with 503`)
-    if (!fault.codesRefused && refused > 0) problems.push(`${fault.name}: ${refused} code requests were refused`)
-    if (recovered === 0) problems.push(`${fault.name}: no code request succeeded afterwards`)
+await runTests(faults.flatMap((fault) => fault.files))
+for (const command of new Set(faults.flatMap((fault) => fault.commands))) {
+  const { short = null, full = [] } = FORMS[command] ?? {}
+  const args = values.full ? full : short
+  const outcome = args ? await runCommand(command, args) : 'only with --full'
+  for (const fault of faults.filter(({ commands }) => commands.includes(command))) note(fault.id, outcome)
+}
+const outages = values.ids ? 'passed' : await runCommand(OUTAGES, [])
+
+const named = new Map<string, Fault>(faults.map((fault) => [fault.id, fault]))
+for (const id of ids) console.log(`${id} ${verdictOf(id).padEnd(16)} ${named.get(id)?.fault ?? ''}`)
+const verdicts = ids.map(verdictOf)
+console.log(`faults: ids=${ids.length} passed=${verdicts.filter((verdict) => verdict === 'passed').length}`)
+const bad = verdicts.filter((verdict) => verdict === 'failed' || verdict === 'no test')
+process.exitCode = bad.length === 0 && outages === 'passed' ? 0 : 1
+
+function note(id: string, outcome: Outcome): void {
+  outcomes.get(id)?.push(outcome)
+}
+
+function verdictOf(id: string): Outcome | 'no test' {
+  const noted = outcomes.get(id) ?? []
+  if (noted.length === 0) return 'no test'
+  if (noted.includes('failed')) return 'failed'
+  return noted.includes('passed') ? 'passed' : 'only with --full'
+}
+
+/** Those whose title, or that of the group they are in, begins with one of the ids. */
+async function runTests(files: readonly string[]): Promise<void> {
+  if (files.length === 0) return
+  mkdirSync(join(ROOT, '.verify'), { recursive: true })
+  rmSync(REPORT, { force: true })
+  const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${REPORT}`]
+  const args = [vitest, 'run', ...reporters, '-t', `\\b(${ids.join('|')})\\b`, ...new Set(files)]
+  const env = { ...process.env, ...(values.full ? { FULL_SIZE: '1' } : {}) }
+  await once(spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' }), 'close')
+  const report: Report = JSON.parse(readFileSync(REPORT, 'utf8'))
+  for (const { status, title, ancestorTitles } of report.testResults.flatMap((file) => file.assertionResults)) {
+    for (const id of [...ancestorTitles, title].flatMap(faultsIn)) note(id, status === 'passed' ? 'passed' : 'failed')
   }
-  problems.push(...(await load.finish()))
-  const { polls, codesRequested, granted, rejected, collected } = load.totals()
-  for (const problem of problems.slice(0, 20)) console.error(`faults: ${problem}`)
-  console.log(
-    `faults: polls=${polls} codes=${codesRequested} granted=${granted} rejected=${rejected} collected=${collected} problems=${problems.length}`,
-  )
-  process.exitCode = problems.length > 0 ? 1 : 0
-} finally {
-  await Promise.all(servers.map((server) => server.kill('SIGTERM')))
-  await closeContext(context)
-  postgres.remove()
-  redis.stop('SIGTERM')
-  removeFolder(folder)
+}
+
+async function runCommand(command: string, args: readonly string[]): Promise<Outcome> {
+  const child = spawn('npm', ['run', '-s', command, '--', ...args], { cwd: ROOT, stdio: 'inherit' })
+  const [status] = await once(child, 'close')
+  return status === 0 ? 'passed' : 'failed'
 }

@@ -1,0 +1,40 @@
+/** docs/reliability.md: each fault has a test or a command that names its id, and each that names an id is in the table. */
+import { expect, test } from 'vitest'
+import { commandsByFault, FORMS, filesByFault, IDS, readTable, WITHOUT_ROW } from './faults/catalogue.ts'
+
+const table = readTable()
+const files = filesByFault()
+const commands = commandsByFault()
+
+test('every fault has a row, but for those that are listed as having none', () => {
+  const rows = table.map(({ id }) => id)
+  expect(IDS.filter((id) => !rows.includes(id))).toEqual(WITHOUT_ROW)
+})
+
+test('the rows are in order, and each has an id of its own', () => {
+  expect(table.map(({ id }) => id)).toEqual(IDS.filter((id) => table.some((row) => row.id === id)))
+})
+
+test('every row names a test or a command', () => {
+  expect(table.filter((row) => row.files.length + row.commands.length === 0)).toEqual([])
+})
+
+test('every row names all the files with a test whose title begins with its id, and no other', () => {
+  const told = table.map((row) => [row.id, row.files.toSorted()])
+  expect(told).toEqual(table.map(({ id }) => [id, files.get(id) ?? []]))
+})
+
+test('every row names all the commands whose source names its id, and no other', () => {
+  const told = table.map((row) => [row.id, row.commands.toSorted()])
+  expect(told).toEqual(table.map(({ id }) => [id, commands.get(id) ?? []]))
+})
+
+test('no test or command names a fault without a row', () => {
+  const named = [...new Set([...files.keys(), ...commands.keys()])].sort()
+  const missing = named.filter((id) => !table.some((row) => row.id === id))
+  expect(missing.map((id) => [id, ...(files.get(id) ?? []), ...(commands.get(id) ?? [])])).toEqual([])
+})
+
+test('every command of the table has a short form or says that it has none', () => {
+  expect(Object.keys(FORMS).sort()).toEqual([...new Set(table.flatMap((row) => row.commands))].sort())
+})

@@ -1,0 +1,81 @@
+/** The catalogue of faults: the table of docs/reliability.md, and the tests and commands that name its ids. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { titlesByFile } from '../rig/titles.ts'
+
+const ROOT = join(import.meta.dirname, '..', '..', '..')
+const DOCUMENT = 'docs/reliability.md'
+const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
+
+export const IDS: readonly string[] = Array.from({ length: 52 }, (_, index) => `F${String(index + 1).padStart(2, '0')}`)
+
+/** These have no row yet. It may only become shorter. */
+export const WITHOUT_ROW: readonly string[] = [
+  ...['F01', 'F02', 'F03', 'F04', 'F05', 'F06', 'F07', 'F08', 'F09', 'F10'],
+  ...['F11', 'F12', 'F13', 'F14', 'F15', 'F16', 'F17', 'F18', 'F19', 'F20'],
+  ...['F21', 'F22', 'F23', 'F24', 'F25', 'F26', 'F27', 'F28', 'F29', 'F30'],
+  ...['F33', 'F34', 'F35', 'F36', 'F37', 'F38', 'F39', 'F40'],
+  ...['F41', 'F42', 'F43', 'F44', 'F45', 'F46', 'F47', 'F48', 'F49', 'F50'],
+  ...['F51', 'F52'],
+]
+
+/** Arguments of the commands that the table names: in the short form, or null where there is none, and at full size. */
+export const FORMS: Readonly<
+  Record<string, { readonly short: readonly string[] | null; readonly full: readonly string[] }>
+> = {}
+
+export type Fault = {
+  readonly id: string
+  readonly fault: string
+  /** Files of tests, from the root of the repository. */
+  readonly files: readonly string[]
+  /** Scripts of package.json. */
+  readonly commands: readonly string[]
+}
+
+/** Rows of the table, in its order. */
+export function readTable(): readonly Fault[] {
+  const lines = read(DOCUMENT).split('\n')
+  return lines
+    .filter((line) => /^\| F\d\d /.test(line))
+    .map((line) => {
+      const [, id = '', fault = '', , shownBy = ''] = line.split('|').map((cell) => cell.trim())
+      return {
+        id,
+        fault,
+        files: Array.from(shownBy.matchAll(/`([\w./-]+\.test\.ts)`/g), ([, file = '']) => file),
+        commands: Array.from(shownBy.matchAll(/`npm run (verify:[\w-]+)`/g), ([, command = '']) => command),
+      }
+    })
+}
+
+/** `F33: …` names one fault, `F33, F34: …` two. */
+export function faultsIn(title: string): readonly string[] {
+  return /^(F\d\d(?:, F\d\d)*): /.exec(title)?.[1]?.split(', ') ?? []
+}
+
+/** For each id in the title of a test: the files. */
+export function filesByFault(): ReadonlyMap<string, readonly string[]> {
+  return collect([...titlesByFile()].map(([file, titles]) => [file, titles.flatMap(faultsIn)] as const))
+}
+
+/** For each id in the source of a verify command, comments left out: the commands. */
+export function commandsByFault(): ReadonlyMap<string, readonly string[]> {
+  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'))
+  const verifying = Object.entries(scripts).filter(([name]) => name.startsWith('verify:'))
+  return collect(
+    verifying.map(([name, script]) => {
+      const [source] = /\S+\/verify-[\w-]+\.ts\b/.exec(script) ?? []
+      const text = source ? read(source).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '') : ''
+      return [name, Array.from(text.matchAll(/\bF\d\d\b/g), ([id]) => id)] as const
+    }),
+  )
+}
+
+function collect(named: readonly (readonly [string, readonly string[]])[]): ReadonlyMap<string, readonly string[]> {
+  const byId = new Map<string, Set<string>>()
+  for (const [place, ids] of named) {
+    for (const id of ids) byId.set(id, (byId.get(id) ?? new Set()).add(place))
+  }
+  return new Map([...byId].map(([id, places]) => [id, [...places].sort()]))
+}
