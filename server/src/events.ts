@@ -2,7 +2,7 @@
  * Log events: one function per event, with ids and never values. Polls are not logged: a line costs more than the poll.
  * Secrets cannot get into the log, because no function here takes a request, a URL or a code.
  */
-import { pino } from 'pino'
+import { type DestinationStream, pino } from 'pino'
 
 /** The request that a line belongs to; empty outside of requests. */
 export type About = { readonly requestId?: string; readonly route?: string; readonly traceId?: string }
@@ -67,15 +67,35 @@ export type Events = {
   readonly answered: ((answered: Answered) => void) | null
 }
 
-export function createEvents(level: string, about: () => About = () => ({})): Events {
-  const log = pino({
-    level,
-    base: { pid: process.pid },
-    timestamp: pino.stdTimeFunctions.isoTime,
-    // The level as a word instead of pino's number.
-    formatters: { level: (word) => ({ level: word }) },
-    mixin: about,
+/** Lines that standard output does not take, because its disk is full or nobody reads it, wait up to this size. */
+const MAX_WAITING_BYTES = 1_000_000
+
+/** Standard output. That a line cannot be written must neither end the process nor keep it from ending. */
+function openOutput(): DestinationStream {
+  const output = pino.destination({ dest: 1, sync: false, maxLength: MAX_WAITING_BYTES })
+  // At exit pino would retry until the disk has space.
+  const flushSync = output.flushSync.bind(output)
+  output.on('error', () => {
+    output.flushSync = () => {}
   })
+  output.on('write', () => {
+    output.flushSync = flushSync
+  })
+  return output
+}
+
+export function createEvents(level: string, about: () => About = () => ({})): Events {
+  const log = pino(
+    {
+      level,
+      base: { pid: process.pid },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      // The level as a word instead of pino's number.
+      formatters: { level: (word) => ({ level: word }) },
+      mixin: about,
+    },
+    openOutput(),
+  )
   return {
     listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),
     metricsListening: (address) =>

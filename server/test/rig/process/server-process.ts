@@ -18,16 +18,24 @@ export type ServerProcess = {
   readonly exited: Promise<void>
 }
 
+export type StartOptions = {
+  readonly preload?: URL
+  readonly processes?: number
+  /** Options of Node. */
+  readonly node?: readonly string[]
+  /** A program that becomes the server after it has changed something for it: `prlimit`, `unshare`, `ip netns exec`. */
+  readonly by?: readonly [string, ...string[]]
+}
+
 export async function startServerProcess(
   environment: Record<string, string>,
-  options: { preload?: URL; processes?: number; namespace?: string } = {},
+  options: StartOptions = {},
 ): Promise<ServerProcess> {
   const several = options.processes === undefined ? [] : ['--processes', String(options.processes)]
-  const args = [...(options.preload ? ['--import', options.preload.href] : []), EXECUTABLE, 'serve', ...several]
-  // A network namespace of its own (ip-netns(8)).
-  const inside = options.namespace === undefined ? [] : ['ip', 'netns', 'exec', options.namespace]
-  const [program = '', ...rest] = [...inside, process.execPath, ...args]
-  const child = spawnTied('KILL', program, rest, {
+  const preload = options.preload ? ['--import', options.preload.href] : []
+  const command = [process.execPath, ...(options.node ?? []), ...preload, EXECUTABLE, 'serve', ...several]
+  const [program = '', ...args] = [...(options.by ?? []), ...command]
+  const child = spawnTied('KILL', program, args, {
     env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
