@@ -3,7 +3,7 @@ import { Agent, request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { post } from '../rig/device.ts'
+import { Device, post } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { makeUser } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
@@ -131,7 +131,41 @@ it.concurrent('F32: a client that stalls within its request does not keep the pr
   expect(server.log()).toContain('"event":"stopped"')
 })
 
-it.concurrent('an idle connection is kept for longer than by usual balancers', async () => {
+it.concurrent.each([
+  {
+    slow: 'take a second in PostgreSQL',
+    statement:
+      "create function {slow}() returns trigger language plpgsql as $$ begin perform pg_sleep(1); return new; end $$; create trigger {slow} before insert on device_codes for each row when (new.state = '{slow}') execute function {slow}()",
+    answers: '200',
+  },
+  {
+    slow: 'are refused by PostgreSQL after a second',
+    statement:
+      "create function {slow}() returns trigger language plpgsql as $$ begin perform pg_sleep(1); raise exception using errcode = $x$53100$x$; end $$; create trigger {slow} before insert on device_codes for each row when (new.state = '{slow}') execute function {slow}()",
+    answers: '503 unavailable',
+  },
+])(
+  'F32: SIGTERM while requests $slow: each is answered in full, $answers, and so is a poll that is held',
+  async ({ statement, answers }) => {
+    const state = `slow_${answers.slice(0, 3)}`
+    await service.database.query(statement.replaceAll('{slow}', state))
+    const server = await startServerProcess({ ...environment(), DRAIN_SECONDS: '0' })
+    const device = new Device(server.address, service.application)
+    const { device_code } = await device.code()
+    const held = device.poll(device_code, { prefer: 'wait=20' })
+    const asked = Array.from({ length: 4 }, () => device.request({ state }))
+    await sleep(500)
+    await server.kill('SIGTERM')
+    const said = await Promise.all(asked)
+    expect(said.map(({ status, body }) => (body.error ? `${status} ${body.error}` : `${status}`))).toEqual(
+      said.map(() => answers),
+    )
+    expect((await held).body.error).toBe('auth_pending')
+    expect(server.log()).toContain('"event":"stopped"')
+  },
+)
+
+it.concurrent('F48: an idle connection is kept for longer than by usual balancers', async () => {
   const server = await startServerProcess(environment())
   const answer = await post(server.address, '/health/live', { method: 'GET' })
   expect(Number(/timeout=(\d+)/.exec(String(answer.headers['keep-alive']))?.[1])).toBeGreaterThan(65)

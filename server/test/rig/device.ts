@@ -121,6 +121,15 @@ export class Device {
   }
 }
 
+/** Polls until the decision has arrived, as a device does. */
+export async function collect(device: Device, deviceCode: string): Promise<WireAnswer> {
+  for (;;) {
+    const answer = await device.poll(deviceCode)
+    if (!['auth_pending', 'slow_down'].includes(answer.body.error)) return answer
+    await sleep(100)
+  }
+}
+
 /** Two polls of one code, the second within this time after the first. On a slow machine, tried again with another code. */
 export async function pollWithin(
   device: Device,

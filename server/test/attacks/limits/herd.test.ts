@@ -62,7 +62,7 @@ async function servedPerSecond(
 
 const ROUNDS = 3
 
-it('RL-13: after a crash, ten times the capacity is served at capacity; the process recovers, and memory is bounded', async () => {
+it('F40, F41: RL-13: after a crash, ten times the capacity is served at capacity; the process recovers, and memory is bounded', async () => {
   const device = new Device(server.address, service.application)
   const body = `${new URLSearchParams(device.credentials)}`
   const codes = (perSecond: number) => {

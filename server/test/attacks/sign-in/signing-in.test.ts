@@ -218,7 +218,7 @@ describe('exhausting the service', () => {
     expect(await sessionsOf(service, user)).toEqual([])
   })
 
-  it('WB-09: without a mail server, of two hundred sign-ins at once some answer 503, and polls continue as usual', async () => {
+  it('F42: WB-09: without a mail server, of two hundred sign-ins at once some answer 503, and polls continue as usual', async () => {
     const plain = await startTestService({ TRUST_PROXY: '127.0.0.1' })
     onTestFinished(() => plain.stop())
     const device = plain.device()

@@ -14,17 +14,20 @@ export type NameServer = {
 }
 
 /** `answer` returns the addresses of a name; those of the other family are left out. Null: no answer is sent. */
-export async function startNameServer(answer: (question: Question) => readonly string[] | null): Promise<NameServer> {
+export async function startNameServer(
+  answer: (question: Question) => readonly string[] | null,
+  at: { readonly address: string; readonly port: number } = { address: '127.0.0.1', port: 0 },
+): Promise<NameServer> {
   const socket = createSocket('udp4')
   socket.on('message', (message, from) => {
     const { question, end } = readQuestion(message)
     const addresses = answer(question)
     if (addresses !== null) socket.send(writeAnswer(message.subarray(0, end), question, addresses), from.port)
   })
-  socket.bind(0, '127.0.0.1')
+  socket.bind(at.port, at.address)
   await once(socket, 'listening')
   return {
-    address: `127.0.0.1:${socket.address().port}`,
+    address: `${at.address}:${socket.address().port}`,
     stop: () => new Promise((resolve) => socket.close(() => resolve())),
   }
 }
