@@ -33,7 +33,7 @@ async function startFarAway(
     REDIS_URL: await proxy(engineUrl('REDIS_URL')),
     POLL_INTERVAL: '1',
   }
-  const server = await startServerProcess(environment, { namespace })
+  const server = await startServerProcess(environment, { by: ['ip', 'netns', 'exec', namespace] })
   stops.push(() => server.kill('SIGKILL'))
   return server
 }
