@@ -56,6 +56,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/operations.md',
     'docs/operations/upgrade.md',
     'docs/operations/backup.md',
+    'docs/operations/high-availability.md',
     'docs/operations/keys.md',
     'docs/operations/monitoring.md',
     'docs/operations/audit-log.md',

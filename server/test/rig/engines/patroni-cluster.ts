@@ -125,7 +125,7 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
   const front = join(folder, 'haproxy.cfg')
   writeFileSync(
     front,
-    deployed('haproxy/postgresql.cfg').replaceAll('10.0.0.', `${prefix}.`).replace(':5000', `:${port}`),
+    deployed('haproxy/postgresql.cfg').replaceAll('10.0.0.', `${prefix}.`).replaceAll(':5000', `:${port}`),
   )
   const haproxy = spawnTied('KILL', PROGRAMS.haproxy, ['-db', '-f', front], {
     stdio: ['ignore', output('haproxy'), output('haproxy')],
