@@ -160,9 +160,9 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
   }
   try {
     machines[0]?.start()
-    await untilTrue(async () => (await leader()) !== null, 120_000, 'a first primary')
+    await untilTrue(async () => (await leader()) !== null, 300_000, 'a first primary')
     for (const machine of machines) machine.start()
-    await untilTrue(() => isWhole(cluster), 120_000, 'two standbys')
+    await untilTrue(() => isWhole(cluster), 300_000, 'two standbys')
     return cluster
   } catch (error) {
     console.error(
