@@ -68,7 +68,7 @@ function randomOf(index: number): readonly [kind: number, course: number] {
 
 /** Longest outage: Patroni's ttl, a promotion, and the way back. */
 const OUTAGE_MS = 90_000
-const WHOLE_WITHIN_MS = 120_000
+const WHOLE_WITHIN_MS = 180_000
 
 /** From the moment in which there is a primary and nothing is broken, until every process accepts a write. */
 async function recovered(cluster: PatroniCluster, servers: readonly ServerProcess[], application: MadeApplication) {

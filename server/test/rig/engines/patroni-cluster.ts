@@ -87,7 +87,7 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
     ...member,
     ...peers,
     ...clients,
-    '--unsafe-no-fsync',
+    '--enable-v2',
   )
 
   const machines = MACHINES.map((number): Machine => {

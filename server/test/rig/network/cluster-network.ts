@@ -42,6 +42,14 @@ export function openClusterNetwork(machines: number): ClusterNetwork {
     const rules = `table ip cut_${hook} { chain all { type filter hook ${hook} priority 0; ip saddr ${own} ip daddr ${own} accept; ip ${address} ${others} drop; } }`
     execFileSync('ip', ['netns', 'exec', namespaceOf(machine), 'nft', '-f', '-'], { input: rules })
   }
+  let removed = false
+  const remove = () => {
+    if (removed) return
+    removed = true
+    for (const each of [...namespaces, hub]) ip('netns', 'del', each)
+  }
+  process.once('exit', remove)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1))
   return {
     prefix,
     namespaces,
@@ -51,9 +59,7 @@ export function openClusterNetwork(machines: number): ClusterNetwork {
       if (direction !== 'input') drop(machine, 'output')
     },
     mend: (machine) => within(namespaceOf(machine), 'nft', 'flush', 'ruleset'),
-    remove: () => {
-      for (const each of [...namespaces, hub]) ip('netns', 'del', each)
-    },
+    remove,
   }
 }
 
