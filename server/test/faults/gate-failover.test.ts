@@ -5,6 +5,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { useOwnTimeouts } from '../rig/engines/patience.ts'
+import { grantDeviceCode } from '../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { SESSION } from '../../src/http/web/cookies.ts'
+import { signSession } from '../../src/secrets/web-texts.ts'
+import { house } from '../rig/credentials.ts'
+import { Device, post } from '../rig/device.ts'
+import { startSession } from '../rig/signed-in.ts'
+import { Web } from '../rig/web.ts'
 import { startCluster } from '../rig/engines/redis-cluster.ts'
 import type { RedisNode } from '../rig/engines/redis-node.ts'
 import { type SentinelRedis, startSentinelRedis } from '../rig/engines/redis-sentinel.ts'
@@ -53,6 +61,38 @@ describe.each(kinds)('$name', ({ start }) => {
       master.thaw()
       await sleep(2_000)
     })
+    await redis.heal()
+  })
+
+  it('F18: who signed out, and a credential that was revoked, stay dead when the master dies right afterwards', async () => {
+    const { servers, context, config, account, application, user } = service
+    const host = `${account.slug}.${new URL(config.publicUrl).host}`
+    const cookie = signSession(config.keys, await startSession(service, user), account.slug)
+    const browsers = servers.map(({ address }) => new Web(address, host))
+    const device = new Device(servers[0]?.address ?? '', application)
+    const code = await device.code()
+    const entered = await enterUserCode(context, user.id, code.user_code)
+    if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+    await grantDeviceCode(context, user.id, entered.code)
+    const { body } = await device.poll(code.device_code)
+    const statuses = async () => {
+      for (const browser of browsers) browser.cookies.set(SESSION, cookie)
+      const pages = await Promise.all(browsers.map((browser) => browser.send('GET', '/security')))
+      const authorization = `Bearer ${body.access_token}`
+      const uses = servers.map(({ address }) => post(address, '/1/me', { method: 'GET', headers: { authorization } }))
+      return [...pages, ...(await Promise.all(uses))].map(({ status }) => status)
+    }
+    expect(await statuses()).toEqual([200, 200, 200, 200])
+
+    const master = await redis.lag()
+    await browsers[0]?.get('/security')
+    await browsers[0]?.submit('/sign-out')
+    expect((await house(device, application, '/auth/oauth/revoke', { token: body.access_token })).status).toBe(200)
+    await master.kill()
+    await redis.promotedAfter(master)
+    await expect.poll(statuses, { timeout: 5_000 }).toEqual([303, 303, 401, 401])
+    await sleep(1_000)
+    expect(await statuses()).toEqual([303, 303, 401, 401])
     await redis.heal()
   })
 })

@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeContext, createContext } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { createTestDatabase } from '../rig/engines/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
@@ -18,7 +19,8 @@ export type GateService = {
   readonly context: Context
   readonly application: MadeApplication
   readonly user: MadeUser
-  readonly accountSlug: string
+  readonly config: Config
+  readonly account: { id: string; slug: string }
   /**
    * Runs the fault while devices request codes, poll and collect, users decide, and some time afterwards. No answer was
    * wrong, no device that keeps the interval was slowed down, and each heard of its decision within two intervals.
@@ -43,7 +45,8 @@ export async function startGateService(urls: readonly [string, string]): Promise
     context,
     application,
     user,
-    accountSlug: account.slug,
+    config,
+    account,
     through: async (fault) => {
       const intervalMs = INTERVAL_SECONDS * 1000
       const load = startLoad({

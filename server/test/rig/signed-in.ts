@@ -22,7 +22,7 @@ export async function signInAs(service: TestService, user: MadeUser, where: Wher
 
 /** The id of a new session of this user. */
 export async function startSession(
-  { context, config, account }: TestService,
+  { context, config, account }: Pick<TestService, 'context' | 'config' | 'account'>,
   user: MadeUser,
   where: Where = {},
 ): Promise<string> {

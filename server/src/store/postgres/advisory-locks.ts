@@ -46,9 +46,10 @@ export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promis
 }
 
 /**
- * Held by a transaction of its own, because some migrations run outside a transaction (migrate.ts). A fixed number, so that an operator can find in pg_locks what a second `latchkey migrate` waits for.
+ * Session lock and not a transaction lock, because some migrations run outside a transaction (migrate.ts). A fixed
+ * number, so that an operator can find in pg_locks what a second `latchkey migrate` waits for.
  */
 export const MIGRATION_LOCK = 7_018_001
 
-/** Session lock: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
+/** Session lock, too: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
 export const ARCHIVE_LOCK = 7_018_005

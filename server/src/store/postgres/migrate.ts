@@ -20,18 +20,11 @@ import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts
  * PostgreSQL, which may start at the same time.
  */
 export async function migrate(url: string, folder: URL = MIGRATIONS_FOLDER, waitMs = 0): Promise<readonly string[]> {
-  const turn = await connectWithin(url, waitMs)
+  const client = await connectWithin(url, waitMs)
+  const pooled = await examineConnection(client).then((found) => found.pooled)
+  const turn = pooled ? await connect(url) : null
   try {
-    await takeTurn(turn)
-    return await migrateInTurn(url, folder)
-  } finally {
-    await turn.end()
-  }
-}
-
-async function migrateInTurn(url: string, folder: URL): Promise<readonly string[]> {
-  const client = await connect(url)
-  try {
+    await (turn ? takeTurnInTransaction(turn) : takeTurn(client))
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
     const missing = await missingMigrations(client, folder)
     for (const migration of await readMigrations(folder))
@@ -39,6 +32,7 @@ async function migrateInTurn(url: string, folder: URL): Promise<readonly string[
     return missing
   } finally {
     await client.end()
+    await turn?.end()
   }
 }
 
@@ -68,21 +62,26 @@ async function connect(url: string): Promise<pg.Client> {
 const TRY_EVERY_MS = 200
 
 /**
- * Leaves a transaction open that holds the lock until the connection ends, and nothing else: behind a pooler, a session
- * lock would outlive the client. Polls for the lock instead of waiting in `pg_advisory_xact_lock`: a waiting statement
- * holds a snapshot, and `create index concurrently` waits for every snapshot older than the index. Two runners would
- * deadlock.
+ * Polls for the lock instead of waiting in `pg_advisory_lock`: a waiting statement holds a snapshot, and `create index
+ * concurrently` waits for every snapshot older than the index. Two runners would deadlock.
  */
 async function takeTurn(client: pg.Client): Promise<void> {
+  while (!(await isLocked(client, 'pg_try_advisory_lock'))) await sleep(TRY_EVERY_MS)
+}
+
+/** Behind a pooler, a session lock would outlive the client: a transaction holds it, which lasts as long as the connection. */
+async function takeTurnInTransaction(client: pg.Client): Promise<void> {
   for (;;) {
     await client.query('begin; set local idle_in_transaction_session_timeout = 0')
-    const { rows } = await client.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1) as locked', [
-      MIGRATION_LOCK,
-    ])
-    if (rows[0]?.locked) return
+    if (await isLocked(client, 'pg_try_advisory_xact_lock')) return
     await client.query('rollback')
     await sleep(TRY_EVERY_MS)
   }
+}
+
+async function isLocked(client: pg.Client, lock: `pg_try_advisory${'' | '_xact'}_lock`): Promise<boolean> {
+  const { rows } = await client.query<{ locked: boolean }>(`select ${lock}(${MIGRATION_LOCK}) as locked`)
+  return rows[0]?.locked ?? false
 }
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {

@@ -13,7 +13,6 @@ import type { ReplicatedRedis } from './replicated-redis.ts'
 const run = promisify(execFile)
 
 export type TestCluster = ReplicatedRedis & {
-  masters(): Promise<readonly RedisNode[]>
   /** Moves slots from one master to another, while both are in use. */
   reshard(slots: number, from: RedisNode, to: RedisNode): Promise<void>
 }

@@ -20,7 +20,6 @@ export type RedisUser = 'first' | 'second'
 export type SentinelRedis = ReplicatedRedis & {
   readonly sentinels: readonly RedisNode[]
   urlAs(user: RedisUser): string
-  master(): Promise<RedisNode>
   /** The sentinels and the replicas do not see this master any more; clients do. */
   hideFromSentinels(master: RedisNode): Promise<void>
 }
@@ -102,7 +101,7 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     url: urlAs('first'),
     urlAs,
     sentinels,
-    master,
+    masters: async () => [await master()],
     lag: async () => {
       const leader = await master()
       await Promise.all(servers.filter((each) => each !== leader).map(cutReplication))

@@ -3,6 +3,7 @@ import type { RedisNode } from './redis-node.ts'
 
 export type ReplicatedRedis = {
   readonly url: string
+  masters(): Promise<readonly RedisNode[]>
   /** A master whose replicas miss what is written to it from now on. */
   lag(): Promise<RedisNode>
   /** Resolves when a replica of this master, which is dead, frozen or unseen, was promoted; returns the replica. */
