@@ -1,16 +1,14 @@
-/** Commands of docs/install.md, as written: the code blocks of a section, split into commands that a shell runs one after the other. */
+/** Commands of docs/install.md and other pages, as written: the code blocks of a section, split into commands that a shell runs one after the other. */
 import { readFileSync } from 'node:fs'
-
-const PAGE = new URL('../../docs/install.md', import.meta.url)
 
 export type Block = { readonly language: string; readonly text: string }
 
 /** Code blocks of a section, up to the next heading of any level. */
-export function blocksOf(heading: string): readonly Block[] {
-  const section = readFileSync(PAGE, 'utf8')
+export function blocksOf(heading: string, page = 'docs/install.md'): readonly Block[] {
+  const section = readFileSync(new URL(`../../${page}`, import.meta.url), 'utf8')
     .split(/^(?=#+ )/m)
     .find((each) => each.replace(/^#+ /, '').startsWith(`${heading}\n`))
-  if (!section) throw new Error(`docs/install.md has no section "${heading}"`)
+  if (!section) throw new Error(`${page} has no section "${heading}"`)
   return Array.from(section.matchAll(/^```(\w+)\n(.*?)^```$/gms), ([, language = '', text = '']) => ({
     language,
     text,

@@ -4,9 +4,8 @@ import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { makeEnvironment } from '../make.ts'
+import { EXECUTABLE } from './executable.ts'
 import { spawnTied } from './tied-process.ts'
-
-const EXECUTABLE = new URL('../../../dist/latchkey.js', import.meta.url).pathname
 
 export type ServerProcess = {
   readonly address: string
