@@ -1,0 +1,52 @@
+/** The revocation journal as a file. docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md */
+import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { removeFolder } from '../../../../tools/remove-folder.ts'
+import { Unavailable } from '../../../src/store/postgres/postgres.ts'
+import { openJournal } from '../../../src/store/restore/journal.ts'
+import { startTestService } from '../../rig/service.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-journal-'))
+afterAll(() => removeFolder(folder))
+
+const use = (grant: number) => JSON.stringify({ kind: 'access_token', grant: `grt_${grant}`, generation: 2 })
+
+it('keeps the lines of several writers whole, also after one that was cut off', async () => {
+  const path = join(folder, 'several')
+  appendFileSync(path, '{"kind":"grant.rev')
+  const writers = await Promise.all(Array.from({ length: 5 }, () => openJournal(path)))
+  await Promise.all(Array.from({ length: 200 }, (_, at) => writers[at % 5]?.append([use(at)])))
+  const grants = (await (await openJournal(path)).read()).map((line) => 'grant' in line && line.grant)
+  expect(grants.toSorted()).toEqual(Array.from({ length: 200 }, (_, at) => `grt_${at}`).toSorted())
+})
+
+it('goes on in a new file after it was renamed', async () => {
+  const path = join(folder, 'rotated')
+  const journal = await openJournal(path)
+  await journal.append([use(1)])
+  renameSync(path, `${path}.1`)
+  await journal.append([use(2)])
+  expect(await journal.read()).toMatchObject([{ grant: 'grt_2' }])
+})
+
+it('answers unavailable while it cannot be written, and keeps the lines for later', async () => {
+  const path = join(folder, 'unwritable')
+  const service = await startTestService({ REVOCATION_JOURNAL: path })
+  try {
+    const { db, journal } = service.context
+    const note = () =>
+      db.transaction(async (tx) =>
+        tx.journal({ kind: 'access_key', grant: 'grt_9', generation: 2, issuedAt: 0, key: 1 }),
+      )
+    renameSync(path, `${path}.1`)
+    mkdirSync(path)
+    await expect(note()).rejects.toThrow(Unavailable)
+    rmdirSync(path)
+    await journal?.append([use(3)])
+    expect(readFileSync(path, 'utf8').trim().split('\n')).toHaveLength(2)
+  } finally {
+    await service.stop()
+  }
+})
