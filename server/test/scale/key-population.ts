@@ -30,7 +30,7 @@ const CHUNK = 5_000
 const SESSIONS = 1_000
 
 type Given = {
-  readonly database: TestDatabase
+  readonly database: Pick<TestDatabase, 'query'>
   readonly keys: Keyset
   readonly account: { readonly id: string; readonly slug: string }
   /** Owns every grant. */
