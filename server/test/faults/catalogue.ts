@@ -21,7 +21,9 @@ export const WITHOUT_ROW: readonly string[] = [
 /** Arguments of the commands that the table names: in the short form, or null where there is none, and at full size. */
 export const FORMS: Readonly<
   Record<string, { readonly short: readonly string[] | null; readonly full: readonly string[] }>
-> = {}
+> = {
+  'verify:restarts': { short: ['--restarts', '4'], full: ['--full'] },
+}
 
 export type Fault = {
   readonly id: string
