@@ -21,6 +21,7 @@ const PURE = [
 const WAITING = [
   'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
   'server/test/faults/{drain,failover,gate-failover,gate-trouble,latency,packet-loss,pauses,pooler-away,postgres-killed,processes}.test.ts',
+  'server/test/faults/process/{blocked,idle-connections,keys}.test.ts',
   'server/test/gate/contract.test.ts',
   'server/test/interop/proxies-restart.test.ts',
 ]
