@@ -1,0 +1,239 @@
+/** Flows of a device and of the user who enters its code on the pages. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Context } from '../../../src/flows/context.ts'
+import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import type { DeviceCodeKey } from '../../../src/store/device/codes.ts'
+import { plain } from '../../history/history.ts'
+import type { WireAnswer, WireVariant } from '../../rig/device.ts'
+import type { MadeUser } from '../../rig/make.ts'
+import { makeSignedInUser } from '../../rig/signed-in.ts'
+import { formFields, type Page, type Web } from '../../rig/web.ts'
+import { attempt, expectEqual, type Flow, isServed, type Problem, untilServed } from './flow.ts'
+import type { Ground } from './ground.ts'
+import { WatchedCode } from './watched-code.ts'
+
+/** How often a user tries. */
+const TRIES = 10
+
+const VARIANTS: readonly WireVariant[] = ['oauth', 'key']
+
+type DecideDeviceCode = (context: Context, userId: string, key: DeviceCodeKey) => Promise<{ readonly outcome: string }>
+
+/** The user decides on a way of their own to the engines: as in another process. */
+async function decideElsewhere(code: WatchedCode, user: MadeUser, decision: 'grant' | 'reject'): Promise<void> {
+  const { context } = code.ground.service
+  const enter = () => enterUserCode(context, user.id, code.record.user_code)
+  const call = { do: 'enter', user: user.id, account: 'own' } as const
+  const entered = await code.history.record(call, enter, ({ outcome }) => plain(outcome))
+  if (entered.outcome !== 'claimed') throw new Error(`entering the code: ${entered.outcome}`)
+  const decide: DecideDeviceCode = decision === 'grant' ? grantDeviceCode : rejectDeviceCode
+  const send = () => decide(context, user.id, entered.code)
+  await code.history.record({ do: decision, user: user.id }, send, ({ outcome }) => plain(outcome))
+}
+
+const requestFlows = VARIANTS.map(
+  (variant): Flow => ({
+    name: `request-${variant}`,
+    prepare: async (ground) => {
+      const device = ground.service.device(variant)
+      let calledAt = 0
+      let heard: WireAnswer | null = null
+      const request = () => {
+        calledAt = performance.now()
+        return device.request({ state: 'kept' })
+      }
+      return {
+        act: async () => {
+          heard = await attempt(request)
+        },
+        finish: async (after) => {
+          const answer = await untilServed(heard, request)
+          if (answer.status !== 200) return expectEqual('the code request', answer.text, '200')
+          const code = new WatchedCode(ground, device, answer.body, calledAt)
+          await decideElsewhere(code, ground.service.user, 'grant')
+          return code.collect('accepted', after)
+        },
+      }
+    },
+  }),
+)
+
+const pendingFlows = VARIANTS.map(
+  (variant): Flow => ({
+    name: `poll-pending-${variant}`,
+    prepare: async (ground) => {
+      const code = await WatchedCode.request(ground, variant)
+      let heard: WireAnswer | null = null
+      return {
+        act: async () => {
+          heard = await code.poll()
+        },
+        finish: async (after) => {
+          const told: WireAnswer | null = heard
+          const wrong = told === null ? [] : expectEqual('a pending poll', told.body.error, 'auth_pending')
+          await decideElsewhere(code, ground.service.user, 'grant')
+          return [...wrong, ...(await code.collect('accepted', after))]
+        },
+      }
+    },
+  }),
+)
+
+const collectFlows = [
+  ...VARIANTS.map((variant) => ({ variant, outcome: 'accepted' }) as const),
+  { variant: 'oauth', outcome: 'auth_rejected' } as const,
+  { variant: 'key', outcome: 'auth_expired' } as const,
+].map(
+  ({ variant, outcome }): Flow => ({
+    name: `poll-${outcome}-${variant}`,
+    prepare: async (ground) => {
+      const code = await WatchedCode.request(ground, variant)
+      if (outcome === 'auth_expired') await code.expire()
+      else await decideElsewhere(code, ground.service.user, outcome === 'accepted' ? 'grant' : 'reject')
+      return {
+        act: async () => {
+          await code.poll()
+        },
+        finish: (after) => code.collect(outcome, after),
+      }
+    },
+  }),
+)
+
+/** Enough for a poll to be read and held. */
+const HELD_AFTER_MS = 150
+
+const HELD = { prefer: 'wait=10' }
+
+const heldElsewhere: Flow = {
+  name: 'held-poll-decided-elsewhere',
+  prepare: async (ground) => {
+    const code = await WatchedCode.request(ground)
+    return {
+      act: async () => {
+        const polling = code.poll(HELD)
+        await sleep(HELD_AFTER_MS)
+        await decideElsewhere(code, ground.service.user, 'grant')
+        await polling
+      },
+      finish: (after) => code.collect('accepted', after),
+    }
+  },
+}
+
+/** A user on the pages, with a session of their own. */
+class Visitor {
+  readonly code: WatchedCode
+  readonly #user: MadeUser
+  readonly #web: Web
+  /** Address of the decision's page. */
+  #decision: string | null = null
+  #decided = false
+
+  static async open(ground: Ground): Promise<Visitor> {
+    const code = await WatchedCode.request(ground)
+    const { user, web } = await makeSignedInUser(ground.service)
+    await web.get('/connect/code')
+    return new Visitor(code, user, web)
+  }
+
+  constructor(code: WatchedCode, user: MadeUser, web: Web) {
+    this.code = code
+    this.#user = user
+    this.#web = web
+  }
+
+  async enter(): Promise<Page | null> {
+    const form = { ...formFields(this.#web.last?.text ?? '', '/connect/code'), code: this.code.record.user_code }
+    const send = () => this.#web.send('POST', '/connect/code', form)
+    const call = { do: 'enter', user: this.#user.id, account: 'own' } as const
+    const read = ({ location }: Page) => (location?.startsWith('/connect/decision') ? plain('claimed') : null)
+    const page = await attempt(() => this.code.history.record(call, send, read))
+    if (isServed(page)) this.#decision = page.location
+    return page
+  }
+
+  /** Loads the page and types the code again, until the consent page follows. */
+  async enterAgain(): Promise<void> {
+    for (let tried = 0; this.#decision === null && tried < TRIES; tried += 1) {
+      await untilServed(null, () => this.#web.get('/connect/code'))
+      await this.enter()
+    }
+    await untilServed(null, () => this.#web.get(this.#decision ?? ''))
+  }
+
+  /** Whether an earlier try took effect is unknown to the user, so that only the first one's answer says something. */
+  async decide(decision: 'grant' | 'reject', first = true): Promise<void> {
+    const values = decision === 'grant' ? { decision: 'allow' } : { decision: 'cancel' }
+    const form = { ...formFields(this.#web.last?.text ?? '', '/connect/decision'), ...values }
+    const send = () => this.#web.send('POST', '/connect/decision', form)
+    const read = ({ status }: Page) => (status === 303 && first ? plain(`${decision}ed`) : null)
+    const page = await attempt(() => this.code.history.record({ do: decision, user: this.#user.id }, send, read))
+    this.#decided = page?.status === 303
+  }
+
+  /** Loads the page again and presses again, while it still asks. */
+  async decideAgain(decision: 'grant' | 'reject'): Promise<void> {
+    for (let tried = 0; !this.#decided && tried < TRIES; tried += 1) {
+      const page = await untilServed(null, () => this.#web.get(this.#decision ?? ''))
+      if (!page.text.includes('action="/connect/decision"')) return
+      await this.decide(decision, false)
+    }
+  }
+}
+
+const enterFlow: Flow = {
+  name: 'enter',
+  prepare: async (ground) => {
+    const visitor = await Visitor.open(ground)
+    return {
+      act: async () => {
+        await visitor.enter()
+      },
+      finish: async (after) => {
+        await visitor.enterAgain()
+        await visitor.decide('grant')
+        await visitor.decideAgain('grant')
+        return visitor.code.collect('accepted', after)
+      },
+    }
+  },
+}
+
+const decideFlows = (
+  [
+    { decision: 'grant', outcome: 'accepted', held: false },
+    { decision: 'reject', outcome: 'auth_rejected', held: false },
+    { decision: 'grant', outcome: 'accepted', held: true },
+  ] as const
+).map(
+  ({ decision, outcome, held }): Flow => ({
+    name: held ? 'held-poll-granted' : decision,
+    prepare: async (ground) => {
+      const visitor = await Visitor.open(ground)
+      await visitor.enterAgain()
+      return {
+        act: async () => {
+          const polling = held ? visitor.code.poll(HELD) : null
+          if (held) await sleep(HELD_AFTER_MS)
+          await visitor.decide(decision)
+          await polling
+        },
+        finish: async (after): Promise<readonly Problem[]> => {
+          await visitor.decideAgain(decision)
+          return visitor.code.collect(outcome, after)
+        },
+      }
+    },
+  }),
+)
+
+export const deviceFlows: readonly Flow[] = [
+  ...requestFlows,
+  ...pendingFlows,
+  ...collectFlows,
+  heldElsewhere,
+  enterFlow,
+  ...decideFlows,
+]

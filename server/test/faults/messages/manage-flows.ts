@@ -1,0 +1,88 @@
+/** Flows of the management API, with an Idempotency-Key: a new user, and a new secret in place of an old one. */
+import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Device } from '../../rig/device.ts'
+import { type ManageAnswer, type ManageClient, makeManagementKey, manageClient } from '../../rig/manage.ts'
+import { attempt, countRows, expectEqual, type Flow, untilServed } from './flow.ts'
+import type { Ground } from './ground.ts'
+
+async function openClient(ground: Ground): Promise<ManageClient> {
+  const { service } = ground
+  return manageClient(service.address, (await makeManagementKey(service)).key)
+}
+
+const createUser: Flow = {
+  name: 'manage-create-user',
+  prepare: async (ground) => {
+    const { account } = ground.service
+    const call = await openClient(ground)
+    const key = randomUUID()
+    const body = { email: `${key}@example.com` }
+    const create = () => call('POST', `/accounts/${account.id}/users`, body, { 'idempotency-key': key })
+    let heard: ManageAnswer | null = null
+    return {
+      act: async () => {
+        heard = await attempt(create)
+      },
+      finish: async () => {
+        const answer = await untilServed(heard, create)
+        const again = await untilServed(null, create)
+        const events = "from audit_events where user_id = $1 and kind = 'user.created'"
+        return [
+          ...expectEqual('the user', answer.status, 201),
+          ...expectEqual('the user, again', again.body.id, answer.body.id),
+          ...(await countRows(ground, 'users', 1, 'from users where email = $1', [body.email])),
+          ...(await countRows(ground, 'user.created', 1, events, [answer.body.id])),
+        ]
+      },
+    }
+  },
+}
+
+/** New secrets are known to every process within so long. */
+const LOOKS = 10
+const PAUSE_MS = 300
+
+const rotateSecret: Flow = {
+  name: 'manage-rotate-secret',
+  prepare: async (ground) => {
+    const { service } = ground
+    const { account } = service
+    const call = await openClient(ground)
+    const key = randomUUID()
+    const { body: application } = await call('POST', `/accounts/${account.id}/applications`, {
+      name: `Rotated ${key}`,
+      allowed_scopes: ['orders:read'],
+    })
+    const path = `/accounts/${account.id}/applications/${application.id}/secrets`
+    const [{ id: old }] = application.secrets
+    const add = () => call('POST', path, { label: 'next' }, { 'idempotency-key': key })
+    const remove = () => call('DELETE', `${path}/${old}`)
+    let added: ManageAnswer | null = null
+    return {
+      act: async () => {
+        added = await attempt(add)
+        if (added?.status === 201) await attempt(remove)
+      },
+      finish: async () => {
+        const answer = await untilServed(added, add)
+        const removed = await untilServed(null, remove)
+        const device = new Device(service.address, { id: application.id, secret: answer.body.secret })
+        let requested = await device.request()
+        for (let look = 0; requested.status !== 200 && look < LOOKS; look += 1) {
+          await sleep(PAUSE_MS)
+          requested = await device.request()
+        }
+        const rows = 'from application_secrets where application_id = $1 and revoked_at is null'
+        return [
+          ...expectEqual('the new secret', answer.status, 201),
+          ...(removed.status === 204 || removed.status === 404 ? [] : expectEqual('removing', removed.status, 204)),
+          ...expectEqual('a request with the new secret', requested.status, 200),
+          ...(await countRows(ground, 'live secrets', 1, rows, [application.id])),
+        ]
+      },
+    }
+  },
+}
+
+export const manageFlows: readonly Flow[] = [createUser, rotateSecret]

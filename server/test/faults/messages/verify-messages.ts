@@ -1,0 +1,166 @@
+/**
+ * npm run verify:messages [-- --cases N | --full] [--seed N] [--lanes N] [--only flow/fault/n]: every message between a
+ * server and its engines may be lost. For each flow, its n-th request to PostgreSQL or Redis is lost, its reply is lost, it
+ * is delayed beyond the time-out, its connection is reset before or after the engine got it, or the server is killed there.
+ * Then the link recovers, the client retries, and nothing has happened twice, and nothing that was told is gone.
+ *
+ * `--full` runs all cases and can be interrupted: with the same seed it goes on where it stopped.
+ */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { startEngines } from '../../../../tools/engines.ts'
+import { openLog } from '../../rig/audit.ts'
+import { allCases, type Case, countMessages, FLOWS, nameOf, runCase } from './cases.ts'
+import type { Problem } from './flow.ts'
+import { type Ground, openGround } from './ground.ts'
+import type { Fault } from './link.ts'
+
+/** Of the catalogue of faults. */
+const PROVES = ['F05', 'F24', 'F52']
+
+/** Without arguments: about ten minutes on two cores. */
+const CASES = 800
+
+/** Most of a case is waiting for time-outs. */
+const LANES = 8
+
+const FOLDER = '.verify'
+
+const { values } = parseArgs({
+  options: {
+    cases: { type: 'string', default: String(CASES) },
+    lanes: { type: 'string', default: String(LANES) },
+    seed: { type: 'string' },
+    only: { type: 'string' },
+    full: { type: 'boolean', default: false },
+  },
+})
+const seed = values.seed === undefined ? seedOfToday(values.full) : Number(values.seed)
+const [size, lanes] = [Number(values.cases), Number(values.lanes)]
+if (![seed, size, lanes].every((each) => Number.isSafeInteger(each) && each >= 0)) throw new Error('these are numbers')
+
+/** Another share of the cases each day; all of them in an order that does not change, so that they can be resumed. */
+function seedOfToday(full: boolean): number {
+  return full ? 1 : Math.floor(Date.now() / (24 * 60 * 60 * 1000))
+}
+
+const { databaseUrl, redisUrl } = await startEngines()
+process.env.DATABASE_URL ??= databaseUrl
+process.env.REDIS_URL ??= redisUrl
+
+const counted: Record<Fault, number> = {
+  'request lost': 0,
+  'reply lost': 0,
+  delayed: 0,
+  'reset before': 0,
+  'reset after': 0,
+  killed: 0,
+}
+const found: Problem[] = []
+let unreached = 0
+
+const first = await openGround()
+const { counts, problems } = await countMessages(first)
+report('counting', null, problems)
+const chosen = choose(allCases(counts, seed))
+const progress = openProgress(values.full && values.only === undefined)
+const waiting = chosen.filter((each) => !progress.done.has(nameOf(each)))
+const messages = [...counts.values()].reduce((sum, count) => sum + count, 0)
+console.log(
+  `messages: ${PROVES.join(' ')}: ${FLOWS.length} flows with ${messages} messages, ${waiting.length} cases to run`,
+)
+await Promise.all(Array.from({ length: Math.min(lanes, waiting.length) || 1 }, (_, lane) => runLane(lane)))
+
+const of = (kind: Problem['kind']) => found.filter((problem) => problem.kind === kind).length
+const cases = Object.values(counted).reduce((sum, count) => sum + count, 0)
+if (unreached > 0) console.log(`messages: ${unreached} flows sent fewer messages this time; nothing was lost in them`)
+console.log(
+  `messages: seed=${seed} flows=${FLOWS.length} cases=${cases} lost_requests=${counted['request lost']} ` +
+    `lost_replies=${counted['reply lost']} delayed=${counted.delayed} ` +
+    `reset=${counted['reset before'] + counted['reset after']} killed=${counted.killed} ` +
+    `double=${of('double')} lost=${of('lost')} problems=${found.length}`,
+)
+if (found.length === 0) progress.end()
+process.exitCode = found.length > 0 ? 1 : 0
+
+async function runLane(lane: number): Promise<void> {
+  const ground = lane === 0 ? first : await openGround()
+  try {
+    for (let next = waiting.shift(); next; next = waiting.shift()) await run(ground, next)
+    report('the end', null, await judgeRows(ground))
+  } finally {
+    await ground.stop()
+  }
+}
+
+async function run(ground: Ground, each: Case): Promise<void> {
+  const result = await runCase(ground, each.flow, each.fault, each.at)
+  if (result.hit === null) unreached += 1
+  else counted[each.fault] += 1
+  report(nameOf(each), result.hit, result.problems)
+  if (result.problems.length === 0) progress.add(each, result.hit !== null)
+}
+
+function report(where: string, hit: string | null, problems: readonly Problem[]): void {
+  found.push(...problems)
+  for (const { kind, text } of problems) console.error(`messages: ${where}: ${kind}: ${text}${hit ? ` (${hit})` : ''}`)
+}
+
+function choose(all: readonly Case[]): readonly Case[] {
+  if (values.only === undefined) return values.full ? all : all.slice(0, size)
+  const names = values.only.split(',')
+  return all.filter((each) => names.some((name) => nameOf(each) === name || nameOf(each).startsWith(`${name}/`)))
+}
+
+/** The names of the cases of a full run that have passed, and whether their message was reached. */
+function openProgress(kept: boolean) {
+  const file = `${FOLDER}/messages-${seed}.json`
+  const before: Record<string, boolean> = kept && existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : {}
+  for (const each of chosen) {
+    const reached = before[nameOf(each)]
+    if (reached === true) counted[each.fault] += 1
+    if (reached === false) unreached += 1
+  }
+  return {
+    done: new Set(Object.keys(before)),
+    add: (each: Case, reached: boolean) => {
+      if (!kept) return
+      before[nameOf(each)] = reached
+      mkdirSync(FOLDER, { recursive: true })
+      writeFileSync(file, JSON.stringify(before))
+    },
+    end: () => {
+      if (kept) rmSync(file, { force: true })
+    },
+  }
+}
+
+/** What must hold over all rows, whatever was lost: one grant per code, one event per grant, an intact audit log. */
+async function judgeRows({ service }: Ground): Promise<readonly Problem[]> {
+  const { database, config } = service
+  const twice = await database.query<{ what: string }>(
+    `select 'grants of a code' as what from grants where device_code_id is not null
+       group by device_code_id having count(*) > 1
+     union all select 'grants of a dialog' from grants where dialog_id is not null group by dialog_id having count(*) > 1
+     union all select 'events of a grant' from audit_events where kind = 'grant.created'
+       group by grant_id having count(*) > 1
+     union all select 'revocations of a grant' from audit_events where kind = 'grant.revoked'
+       group by grant_id having count(*) > 1`,
+  )
+  const gone = await database.query<{ id: string }>(
+    `select g.id from grants g where not exists (
+       select from audit_events e where e.grant_id = g.id and e.kind = 'grant.created')`,
+  )
+  const log = openLog(database, config.keys)
+  try {
+    await log.seal()
+    const { problem } = await log.verify()
+    return [
+      ...twice.map(({ what }): Problem => ({ kind: 'double', text: what })),
+      ...gone.map(({ id }): Problem => ({ kind: 'lost', text: `the event of ${id}` })),
+      ...(problem === null ? [] : [{ kind: 'wrong', text: `the audit log: ${JSON.stringify(problem)}` } as const]),
+    ]
+  } finally {
+    await log.close()
+  }
+}
