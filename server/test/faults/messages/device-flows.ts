@@ -21,7 +21,7 @@ const VARIANTS: readonly WireVariant[] = ['oauth', 'key']
 type DecideDeviceCode = (context: Context, userId: string, key: DeviceCodeKey) => Promise<{ readonly outcome: string }>
 
 /** The user decides on a way of their own to the engines: as in another process. */
-async function decideElsewhere(code: WatchedCode, user: MadeUser, decision: 'grant' | 'reject'): Promise<void> {
+export async function decideElsewhere(code: WatchedCode, user: MadeUser, decision: 'grant' | 'reject'): Promise<void> {
   const { context } = code.ground.service
   const enter = () => enterUserCode(context, user.id, code.record.user_code)
   const call = { do: 'enter', user: user.id, account: 'own' } as const

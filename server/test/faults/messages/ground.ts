@@ -2,16 +2,13 @@
  * A server in a process of its own, whose messages to PostgreSQL and Redis go over a link, and this process, which has its own
  * way to both. The database has a clock of its own, so that nobody waits for the end of a lease.
  */
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import '../../rig/engines/patience.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { createRedis } from '../../../../tools/engine-processes.ts'
 import { freePort } from '../../../../tools/free-port.ts'
-import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { LEASE_MS } from '../../../src/core/device/code.ts'
 import { Device, post } from '../../rig/device.ts'
 import { makeDialogApplication } from '../../rig/dialog.ts'
+import { startOwnRedis } from '../../rig/engines/own-redis.ts'
 import type { MadeApplication } from '../../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -32,17 +29,21 @@ export type Ground = {
   stop(): Promise<void>
 }
 
-export async function openGround(): Promise<Ground> {
-  const folder = mkdtempSync(join(tmpdir(), 'latchkey-messages-'))
-  const redis = createRedis(folder, await freePort())
-  redis.start()
+/** Starts a server with these settings; its port and its address are given. */
+export type StartServer = (
+  environment: Record<string, string>,
+) => Promise<Pick<ServerProcess, 'log' | 'kill' | 'exited'>>
+
+export async function openGround(startServer: StartServer = startServerProcess): Promise<Ground> {
+  const redis = await startOwnRedis()
   const port = await freePort()
   const settings = { PORT: String(port), PUBLIC_URL: `http://localhost:${port}`, POLL_INTERVAL: '1' }
-  const own = await startTestService({ ...settings, REDIS_URL: redis.url }, { clock: true, listen: false })
+  const ownSettings = { ...settings, REDIS_URL: redis.url, LOG_LEVEL: 'silent' }
+  const own = await startTestService(ownSettings, { clock: true, listen: false })
   const dialogApplication = await makeDialogApplication(own)
-  let server: ServerProcess | null = null
+  let server: Awaited<ReturnType<StartServer>> | null = null
   let killed = false
-  const engines = { postgresql: Number(new URL(own.database.url).port), redis: Number(new URL(redis.url).port) }
+  const engines = { postgresql: Number(new URL(own.database.url).port), redis: redis.port }
   const link = await openLink(engines, () => {
     killed = true
     void server?.kill('SIGKILL')
@@ -57,7 +58,7 @@ export async function openGround(): Promise<Ground> {
   }
   let read = 0
   const start = async () => {
-    server = await startServerProcess(environment)
+    server = await whenAble(() => startServer(environment))
     read = 0
     killed = false
   }
@@ -96,9 +97,21 @@ export async function openGround(): Promise<Ground> {
       await server?.kill('SIGKILL')
       await link.stop()
       await own.stop()
-      redis.stop('SIGTERM')
-      removeFolder(folder)
+      await redis.stop()
     },
+  }
+}
+
+const STARTS = 5
+
+/** A server does not start while PostgreSQL takes longer than a second to accept a connection, as on a busy machine. */
+async function whenAble<T>(start: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await start()
+    } catch (error) {
+      if (tried === STARTS) throw error
+    }
   }
 }
 

@@ -22,7 +22,7 @@ const PROVES = ['F05', 'F24', 'F52']
 const CASES = 800
 
 /** Most of a case is waiting for time-outs. */
-const LANES = 8
+const LANES = 6
 
 const FOLDER = '.verify'
 

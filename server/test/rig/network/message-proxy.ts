@@ -104,6 +104,7 @@ class Connection {
       if (this.#held === null) this.#upstream.destroy()
     })
     this.#upstream.on('close', () => {
+      if (this.#client.destroyed) return
       if (!this.silent) this.#client.write(this.#protocol.remainder())
       this.#client.destroySoon()
     })
@@ -118,7 +119,7 @@ class Connection {
   }
 
   reset(): void {
-    this.#client.resetAndDestroy()
+    if (!this.#client.destroyed) this.#client.resetAndDestroy()
     this.#upstream.destroy()
   }
 
