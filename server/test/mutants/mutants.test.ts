@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
+import { messageMutants } from './message-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -23,6 +24,7 @@ const all = [
   ...providerMutants,
   ...deviceMutants,
   ...deviceFlowMutants,
+  ...messageMutants,
 ]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 

@@ -16,6 +16,7 @@ import { randomFrom } from '../model/suspension-traffic.ts'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
+import { messageMutants } from './message-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
 import { operatorMutants } from './operator-mutants.ts'
@@ -47,6 +48,7 @@ const chosen = choose([
   ...providerMutants,
   ...deviceMutants,
   ...deviceFlowMutants,
+  ...messageMutants,
 ])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {
