@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 
 /** The only place that names it. The next release replaces it by its own commit, and adds its migrations to released-migrations.ts. */
-const FIRST_RELEASE = 'e9fe852cb021680a200358e2a001a6fea4bcf193'
+const FIRST_RELEASE = '573c3457f6f102f20f0d93bc133b043b8b3e35c2'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 

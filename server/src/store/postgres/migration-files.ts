@@ -4,7 +4,7 @@
  * Directives are the first lines of a file, one each:
  *
  *   -- latchkey: no-transaction              each statement by itself, for `create index concurrently` and the like
- *   -- latchkey: batches of grants by id     each statement for 1,000 rows at a time, from $1 to $2
+ *   -- latchkey: batches of grants by id     each statement for 250 rows at a time, from $1 to $2
  *   -- latchkey: contract, expanded in 1.2.0 removes what no version since then uses (docs/operations/upgrade.md)
  */
 import { createHash } from 'node:crypto'

