@@ -3,7 +3,7 @@ import { randomFrom } from '../../model/suspension-traffic.ts'
 import { credentialFlows } from './credential-flows.ts'
 import { deviceFlows } from './device-flows.ts'
 import { dialogFlows } from './dialog-flows.ts'
-import type { Flow, Problem } from './flow.ts'
+import type { Flow, Problem, Started } from './flow.ts'
 import type { Ground } from './ground.ts'
 import { FAULTS, type Fault, type Target } from './link.ts'
 import { manageFlows } from './manage-flows.ts'
@@ -18,6 +18,8 @@ export type Result = {
   /** The message that met the fault; null: the flow sent fewer. */
   readonly hit: string | null
   readonly problems: readonly Problem[]
+  /** The case is not over: what it left behind would disturb the next one. */
+  readonly stuck: boolean
 }
 
 /** All of them, in an order that a seed gives. */
@@ -62,7 +64,7 @@ const MAX_MS = 90_000
 export async function runCase(ground: Ground, flow: Flow, fault: Fault, target: Target): Promise<Result> {
   let hit: string | null = null
   const run = async (): Promise<readonly Problem[]> => {
-    const started = await flow.prepare(ground)
+    const started = await prepare(ground, flow)
     await ground.link.quiet()
     ground.link.arm(fault, target)
     await started.act()
@@ -73,14 +75,30 @@ export async function runCase(ground: Ground, flow: Flow, fault: Fault, target: 
     return [...(await started.finish({ killed })), ...complaintsOf(ground)]
   }
   const problems = await Promise.race([run().catch(failed), tooLong()])
-  return { hit, problems }
+  return { hit, problems: problems ?? [TOO_LONG], stuck: problems === null }
+}
+
+const TRIES = 5
+
+/** Nothing is lost yet: what fails then fails because the machine is busy, and is tried again. */
+async function prepare(ground: Ground, flow: Flow): Promise<Started> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      await ground.ready()
+      return await flow.prepare(ground)
+    } catch (error) {
+      if (tried === TRIES) throw error
+    }
+  }
 }
 
 const complaintsOf = (ground: Ground) => ground.complaints().map((text) => ({ kind: 'wrong', text }) as const)
 
 const failed = (error: Error): readonly Problem[] => [{ kind: 'wrong', text: error.stack ?? error.message }]
 
-async function tooLong(): Promise<readonly Problem[]> {
+const TOO_LONG: Problem = { kind: 'wrong', text: `not over after ${MAX_MS} ms` }
+
+async function tooLong(): Promise<null> {
   await new Promise((resolve) => setTimeout(resolve, MAX_MS).unref())
-  return [{ kind: 'wrong', text: `not over after ${MAX_MS} ms` }]
+  return null
 }

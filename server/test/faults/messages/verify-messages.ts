@@ -84,21 +84,27 @@ if (found.length === 0) progress.end()
 process.exitCode = found.length > 0 ? 1 : 0
 
 async function runLane(lane: number): Promise<void> {
-  const ground = lane === 0 ? first : await openGround()
+  let ground = lane === 0 ? first : await openGround()
   try {
-    for (let next = waiting.shift(); next; next = waiting.shift()) await run(ground, next)
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      if (await run(ground, next)) continue
+      await ground.stop()
+      ground = await openGround()
+    }
     report('the end', null, await judgeRows(ground))
   } finally {
     await ground.stop()
   }
 }
 
-async function run(ground: Ground, each: Case): Promise<void> {
+/** False: the ground cannot be used any more. */
+async function run(ground: Ground, each: Case): Promise<boolean> {
   const result = await runCase(ground, each.flow, each.fault, each.at)
   if (result.hit === null) unreached += 1
   else counted[each.fault] += 1
   report(nameOf(each), result.hit, result.problems)
   if (result.problems.length === 0) progress.add(each, result.hit !== null)
+  return !result.stuck
 }
 
 function report(where: string, hit: string | null, problems: readonly Problem[]): void {
