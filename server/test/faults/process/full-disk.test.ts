@@ -47,7 +47,7 @@ it.each([
     const logged = () => readFileSync(`${disk}/log`, 'utf8')
     await accepting(`127.0.0.1:${port}`)
     const device = new Device(`http://127.0.0.1:${port}`, service.application)
-    expect(logged()).toContain('"event":"listening"')
+    await expect.poll(logged, { timeout: 20_000 }).toContain('"event":"listening"')
 
     expect(() => writeFileSync(`${disk}/other`, Buffer.alloc(DISK_KILOBYTES * 1024))).toThrow('ENOSPC')
     const full = logged()
