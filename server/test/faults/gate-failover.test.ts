@@ -4,19 +4,19 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { signSession } from '../../src/secrets/web-texts.ts'
 import { house } from '../rig/credentials.ts'
 import { Device, post } from '../rig/device.ts'
-import { startSession } from '../rig/signed-in.ts'
-import { Web } from '../rig/web.ts'
+import { useOwnTimeouts } from '../rig/engines/patience.ts'
 import { startCluster } from '../rig/engines/redis-cluster.ts'
 import type { RedisNode } from '../rig/engines/redis-node.ts'
 import { type SentinelRedis, startSentinelRedis } from '../rig/engines/redis-sentinel.ts'
 import type { ReplicatedRedis } from '../rig/engines/replicated-redis.ts'
+import { startSession } from '../rig/signed-in.ts'
+import { Web } from '../rig/web.ts'
 import { type GateService, startGateService } from './gate-service.ts'
 
 useOwnTimeouts()
