@@ -102,7 +102,7 @@ describe('the service', () => {
     for (const each of credentials) expect((await askMe(service, each)).status).toBe(200)
   })
 
-  it('exchanges the code of a dialog, refreshes and revokes', async () => {
+  it('exchanges the code of a dialog, and refreshes', async () => {
     const application = await makeDialogApplication(service)
     const { body } = await exchange(service, application, await allow(service, { application }))
     const { status, body: next } = await refresh(service, application, body.refresh_token)
