@@ -28,7 +28,7 @@ const seed = Number(values.seed)
 const events = Number(values.events ?? (values.full ? 400 : 12))
 
 /** The faults that it covers, as the catalogue numbers them. */
-const COVERS = ['F15', 'F16', 'F17', 'F21']
+const COVERS = ['F15', 'F16', 'F17']
 
 const { databaseUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
