@@ -109,6 +109,7 @@ try {
     // Every kind once in each round, in an order by the seed.
     const [kind, course] = randomOf(progress.events)
     const name = progress.events < kinds.length ? kinds[progress.events] : kinds[Math.floor(kind * kinds.length)]
+    await untilTrue(async () => (await cluster.leader()) !== null, WHOLE_WITHIN_MS, 'primary')
     const leader = await cluster.leader()
     const event = EVENTS[name ?? '']
     if (!leader || !event) throw new Error('no primary')

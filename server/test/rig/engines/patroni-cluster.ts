@@ -186,7 +186,7 @@ export async function untilTrue(check: () => Promise<boolean>, withinMs: number,
 
 async function ask(url: string): Promise<string | null> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(1_000) })
+    const response = await fetch(url, { signal: AbortSignal.timeout(3_000) })
     return response.ok ? await response.text() : null
   } catch {
     return null
