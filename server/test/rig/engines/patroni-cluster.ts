@@ -80,15 +80,7 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
   const clients = ['--listen-client-urls', at, '--advertise-client-urls', at]
   execFileSync('ip', ['netns', 'exec', hub, 'ip', 'link', 'set', 'lo', 'up'])
   const member = ['--name', 'etcd', '--initial-cluster', 'etcd=http://127.0.0.1:2380', '--data-dir', own('etcd')]
-  const etcd = startIn(
-    hub,
-    'etcd-server',
-    PROGRAMS['etcd-server'],
-    ...member,
-    ...peers,
-    ...clients,
-    '--enable-v2',
-  )
+  const etcd = startIn(hub, 'etcd-server', PROGRAMS['etcd-server'], ...member, ...peers, ...clients, '--enable-v2')
 
   const machines = MACHINES.map((number): Machine => {
     const address = `${prefix}.${10 + number}`
