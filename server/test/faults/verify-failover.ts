@@ -144,7 +144,7 @@ try {
     writeFileSync(file, JSON.stringify(progress))
   }
   const sorted = progress.recoveriesMs.toSorted((a, b) => a - b)
-  const at = (share: number) => `${((sorted[Math.floor(share * (sorted.length - 1))] ?? 0) / 1000).toFixed(1)}s`
+  const at = (share: number) => `${((sorted[Math.ceil(share * sorted.length) - 1] ?? 0) / 1000).toFixed(1)}s`
   const { codesRequested, granted, rejected, collected, refreshed } = totals
   console.log(
     `failover: codes=${codesRequested} granted=${granted} rejected=${rejected} collected=${collected} refreshed=${refreshed}`,
