@@ -39,7 +39,7 @@ export function openClusterNetwork(machines: number): ClusterNetwork {
   const drop = (machine: number, hook: 'input' | 'output') => {
     const address = hook === 'input' ? 'saddr' : 'daddr'
     const own = `${prefix}.${11 + machine}`
-    const rules = `table ip cut_${hook} { chain dropped { type filter hook ${hook} priority 0; ip saddr ${own} ip daddr ${own} accept; ip ${address} ${others} drop; } }`
+    const rules = `table ip cut_${hook} { chain dropped { type filter hook ${hook} priority 0; ip saddr ${own} ip daddr ${own} accept; ip ${address} ${others} drop; }\n}\n`
     execFileSync('ip', ['netns', 'exec', namespaceOf(machine), 'nft', '-f', '-'], { input: rules })
   }
   let removed = false
