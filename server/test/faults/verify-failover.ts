@@ -70,7 +70,7 @@ function randomOf(index: number): readonly [kind: number, course: number] {
 const OUTAGE_MS = 90_000
 const WHOLE_WITHIN_MS = 180_000
 
-/** From the moment in which there is a primary and nothing is broken, until every process accepts a write. */
+/** From the end of the event, or later from the first primary, until every process accepts a write. */
 async function recovered(cluster: PatroniCluster, servers: readonly ServerProcess[], application: MadeApplication) {
   await untilTrue(async () => (await cluster.leader()) !== null, OUTAGE_MS, 'primary')
   const begun = performance.now()
@@ -106,7 +106,7 @@ try {
   const problems: string[] = []
   const kinds = Object.keys(EVENTS)
   for (; progress.events < wanted && performance.now() < until; progress.events += 1) {
-    // Every kind once in each round, in an order by the seed.
+    // Every kind once, then kinds by the seed.
     const [kind, course] = randomOf(progress.events)
     const name = progress.events < kinds.length ? kinds[progress.events] : kinds[Math.floor(kind * kinds.length)]
     await untilTrue(async () => (await cluster.leader()) !== null, WHOLE_WITHIN_MS, 'primary')
