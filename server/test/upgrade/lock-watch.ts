@@ -1,4 +1,4 @@
-/** How long requests wait for locks, by pg_locks, looked at every few milliseconds. */
+/** How long requests wait for locks of a migration, by pg_locks, looked at every few milliseconds. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 
@@ -8,12 +8,13 @@ export type LockWatch = { longest(): LongestWait; stop(): Promise<void> }
 
 const EVERY_MS = 10
 
-/** Of every session but the migration's own, which waits for others as long as it has to. */
+/** Behind the migration, which holds the lock or waits for it before them. Requests that wait for each other are not its fault. */
 const WAITS = `
   select extract(epoch from clock_timestamp() - l.waitstart) * 1000 as ms, l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) ||
     ', in ' || left(a.query, 100) as what
   from pg_locks l join pg_stat_activity a on a.pid = l.pid
   where not l.granted and l.waitstart is not null and a.datname = current_database() and a.application_name <> 'latchkey migrate'
+    and exists (select from pg_stat_activity m where m.application_name = 'latchkey migrate' and m.pid = any(pg_blocking_pids(l.pid)))
   order by 1 desc limit 1`
 
 export async function watchLocks(url: string): Promise<LockWatch> {
