@@ -20,8 +20,10 @@ const PURE = [
 
 const WAITING = [
   'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
-  'server/test/faults/{drain,failover,gate-failover,gate-trouble,latency,packet-loss,pauses,pooler-away,postgres-killed,processes}.test.ts',
-  'server/test/faults/process/{blocked,idle-connections,keys}.test.ts',
+  'server/test/faults/gate/{gate-failover,gate-trouble}.test.ts',
+  'server/test/faults/network/{latency,packet-loss}.test.ts',
+  'server/test/faults/postgres/{failover,pooler-away,postgres-killed}.test.ts',
+  'server/test/faults/process/{blocked,drain,idle-connections,keys,pauses,processes}.test.ts',
   'server/test/gate/contract.test.ts',
   'server/test/interop/proxies-restart.test.ts',
 ]

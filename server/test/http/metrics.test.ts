@@ -250,7 +250,7 @@ describe('the names', () => {
     expect(text.split('\n').length).toBeLessThan(2_500)
   })
 
-  /** Only with `serve --processes`: server/test/faults/processes.test.ts. */
+  /** Only with `serve --processes`: server/test/faults/process/processes.test.ts. */
   const OF_THE_SUPERVISOR = ['latchkey_processes', 'latchkey_process_deaths_total']
 
   it('used in alerts, dashboard and documentation exist', async () => {

@@ -41,11 +41,15 @@ it(`F34: ${figure(GRANTS)} grants are migrated under load, and no request fails 
   expect(upgraded.longestWait.ms).toBeLessThan(1_000)
 })
 
-it(`F35: a migration killed at a statement (one in ${EVERY}) and run again ends in the same schema and rows`, async () => {
-  const database = await copy()
-  onTestFinished(database.drop)
-  const { problems, kills, converged } = await interruptMigrations(database.name, EVERY)
-  expect(problems).toEqual([])
-  expect(converged).toBe(kills)
-  expect(kills).toBeGreaterThan(2)
-}, PATIENCE_MS)
+it(
+  `F35: a migration killed at a statement (one in ${EVERY}) and run again ends in the same schema and rows`,
+  async () => {
+    const database = await copy()
+    onTestFinished(database.drop)
+    const { problems, kills, converged } = await interruptMigrations(database.name, EVERY)
+    expect(problems).toEqual([])
+    expect(converged).toBe(kills)
+    expect(kills).toBeGreaterThan(2)
+  },
+  PATIENCE_MS,
+)

@@ -1,0 +1,80 @@
+/** Two server processes on one Redis that is about to fail, with devices and users who do not care. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect } from 'vitest'
+import { closeContext, createContext } from '../../../src/app.ts'
+import type { Config } from '../../../src/config.ts'
+import type { Context } from '../../../src/flows/context.ts'
+import { createTestDatabase } from '../../rig/engines/database.ts'
+import {
+  type MadeApplication,
+  type MadeUser,
+  makeAccount,
+  makeApplication,
+  makeConfig,
+  makeUser,
+} from '../../rig/make.ts'
+import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
+import { startLoad, type UsageCounters } from '../load.ts'
+
+const INTERVAL_SECONDS = 2
+
+/** A decision that no announcement brought is in the audit log, which every process reads four times per second. */
+const FEED_MS = 2_000
+
+export type GateService = {
+  readonly servers: readonly ServerProcess[]
+  readonly context: Context
+  readonly application: MadeApplication
+  readonly user: MadeUser
+  readonly config: Config
+  readonly account: { id: string; slug: string }
+  /**
+   * Runs the fault while devices request codes, poll and collect, users decide, and some time afterwards. No answer was
+   * wrong, no device that keeps the interval was slowed down, and each heard of its decision within two intervals.
+   */
+  through(fault: () => Promise<unknown>): Promise<UsageCounters>
+  stop(): Promise<void>
+}
+
+/** `urls`: REDIS_URL of each server process; that of the first is the deciding user's as well. */
+export async function startGateService(urls: readonly [string, string]): Promise<GateService> {
+  const database = await createTestDatabase({})
+  const environment = { DATABASE_URL: database.url, POLL_INTERVAL: String(INTERVAL_SECONDS), LOG_LEVEL: 'info' }
+  const config = makeConfig({ ...environment, REDIS_URL: urls[0], LOG_LEVEL: 'silent' })
+  const context = await createContext(config)
+  const account = await makeAccount(context.db)
+  const application = await makeApplication(context.db, config, account.slug)
+  const user = await makeUser(context.db, account.slug)
+  const servers = await Promise.all(urls.map((url) => startServerProcess({ ...environment, REDIS_URL: url })))
+  const addresses = servers.map(({ address }) => address)
+  return {
+    servers,
+    context,
+    application,
+    user,
+    config,
+    account,
+    through: async (fault) => {
+      const intervalMs = INTERVAL_SECONDS * 1000
+      const load = startLoad({
+        ...{ addresses, application, context, user, intervalMs },
+        devices: 12,
+        pendingMayBeOldMs: FEED_MS,
+      })
+      await sleep(1_000)
+      await fault()
+      await sleep(2_000)
+      expect(await load.finish()).toEqual([])
+      const totals = load.totals()
+      expect(totals).toMatchObject({ slowDowns: 0, codesRefused: 0 })
+      expect(totals.collected).toBeGreaterThan(5)
+      expect(Math.max(...load.delays())).toBeLessThan(2 * intervalMs)
+      return totals
+    },
+    stop: async () => {
+      await Promise.all(servers.map((server) => server.kill('SIGTERM')))
+      await closeContext(context)
+      await database.drop()
+    },
+  }
+}
