@@ -34,6 +34,9 @@ const wanted = Number(values.events ?? 300)
 const until = performance.now() + (values.full ? 140 : 12) * 60_000
 
 /** What earlier calls with the same seed did. */
+/** Faults of docs/reliability.md. */
+const PROVES = ['F06', 'F07', 'F08', 'F09']
+
 type Progress = {
   events: number
   recoveriesMs: number[]
@@ -150,7 +153,7 @@ try {
     `failover: codes=${codesRequested} granted=${granted} rejected=${rejected} collected=${collected} refreshed=${refreshed}`,
   )
   console.log(
-    `failover: seed=${seed} events=${progress.events} double=${progress.double} lost_acknowledged=${progress.lost} recovery_p50=${at(0.5)} recovery_p99=${at(0.99)} (after Patroni has a leader) restarted=${progress.restarted} manual=${progress.manual}`,
+    `failover: proves=${PROVES.join(',')} seed=${seed} events=${progress.events} double=${progress.double} lost_acknowledged=${progress.lost} recovery_p50=${at(0.5)} recovery_p99=${at(0.99)} (after Patroni has a leader) restarted=${progress.restarted} manual=${progress.manual}`,
   )
   const failed = progress.double + progress.lost + progress.restarted + progress.manual
   process.exitCode = failed > 0 || progress.events === 0 ? 1 : 0
