@@ -7,8 +7,8 @@ const changed: readonly Changed[] = [
   [
     'commit-in-doubt',
     'store/postgres/postgres.ts',
-    "await tx.query('commit')",
-    "await tx.query('commit').catch(() => {})",
+    'return rethrowAsUnavailable(error as Error)',
+    'return error instanceof DatabaseError ? rethrowAsUnavailable(error) : []',
     'credentials are handed out although nobody knows whether they were issued, and handed out again',
   ],
   [

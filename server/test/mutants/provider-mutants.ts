@@ -72,8 +72,8 @@ const left: readonly Left[] = [
   [
     'provider-by-address',
     USERS,
-    'const known = await findProviderUser(tx, accountId, provider.issuer, claims.subject)',
-    "const known = (await findProviderUser(tx, accountId, provider.issuer, claims.subject)) ?? (await findUser(tx, accountId, claims.email ?? ''))?.id ?? null",
+    'const known = await findProviderUser(tx, accountId, { issuer: provider.issuer, subject: claims.subject })',
+    "const known = (await findProviderUser(tx, accountId, { issuer: provider.issuer, subject: claims.subject })) ?? (await findUser(tx, accountId, claims.email ?? ''))?.id ?? null",
     'an e-mail address at the provider opens the user who has it here (FD-42; FD-25 has a second guard, the proof of a session)',
     PEOPLE,
   ],
