@@ -1,7 +1,7 @@
 /** Health endpoints for load balancers and orchestrators. docs/operations.md. */
 import { hasUnfinishedRestore } from '../store/restore/restores.ts'
 import type { Endpoint, Handler } from './route.ts'
-import { oneOf, type Property } from './schema.ts'
+import { oneOf, optional, type Property } from './schema.ts'
 
 const always = (value: string): Property => ({ type: 'string', const: value })
 
@@ -17,8 +17,8 @@ const ready: Handler = async (context, request) => {
   try {
     const { rows } = await context.db.reads.query<{ standby: boolean }>('select pg_is_in_recovery() as standby')
     if (rows[0]?.standby) return { refusal: 'unavailable', message: 'PostgreSQL is a standby.', retryAfterSeconds: 1 }
-    const restore = (await hasUnfinishedRestore(context.db.reads)) ? 'unfinished' : 'none'
-    return { status: 200, fields: { status: 'ready', gate: context.gate.answers ? 'up' : 'down', restore } }
+    const restore = (await hasUnfinishedRestore(context.db.reads)) ? { restore: 'unfinished' } : {}
+    return { status: 200, fields: { status: 'ready', gate: context.gate.answers ? 'up' : 'down', ...restore } }
   } catch {
     return { refusal: 'unavailable', message: 'PostgreSQL does not answer.', retryAfterSeconds: 1 }
   }
@@ -70,10 +70,12 @@ export const checkReady = {
               '`down`: Redis is away. Nothing is lost by it; each process paces polls on its own.',
               { examples: ['up'] },
             ),
-            restore: oneOf(
-              ['none', 'unfinished'],
-              '`unfinished`: PostgreSQL was restored or failed over, and no operator has dealt with it. What was ended in the lost time may be active again, unless the revocation journal told: `latchkey restore check`.',
-              { examples: ['none'] },
+            restore: optional(
+              oneOf(
+                ['unfinished'],
+                'PostgreSQL was restored or failed over, and no operator has dealt with it. What was ended in the lost time may be active again, unless the revocation journal told: `latchkey restore check`.',
+                { examples: ['unfinished'] },
+              ),
             ),
           },
           xml: true,

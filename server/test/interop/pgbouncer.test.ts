@@ -39,9 +39,10 @@ describe('migrations', () => {
   it('run through it, from several processes at once, and leave no lock, setting or table behind', async () => {
     const { url } = await emptyDatabase()
     const pooled = bouncer.through(url)
-    expect(await pendingMigrations(pooled)).toHaveLength(7)
+    const all = await pendingMigrations(pooled)
+    expect(all).not.toEqual([])
     const applied = await Promise.all([migrate(pooled), migrate(pooled), migrate(pooled)])
-    expect(applied.map((names) => names.length).sort()).toEqual([0, 0, 7])
+    expect(applied.map((names) => names.length).sort()).toEqual([0, 0, all.length])
     expect(await pendingMigrations(pooled)).toEqual([])
     const client = new pg.Client({ connectionString: pooled })
     await client.connect()
