@@ -1,8 +1,9 @@
 /**
- * Five projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
+ * Six projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
  * also Chromium. `waiting` lets real time pass, a second at a time: its files run after the others, several at once, because they
- * leave the processor alone. `timing` measures time: its files run last and one at a time, so that no other test slows them. One
- * of these two that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
+ * leave the processor alone. So do those of `faults`, which take engines and processes away. `timing` measures time: its files
+ * run last and one at a time, so that no other test slows them. One of these three that fails is tried once more: another program
+ * may have had the processor, while a fault is there the second time, too.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -20,12 +21,22 @@ const PURE = [
 
 const WAITING = [
   'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
-  'server/test/faults/gate/{gate-failover,gate-trouble}.test.ts',
-  'server/test/faults/network/{latency,packet-loss}.test.ts',
-  'server/test/faults/postgres/{failover,pooler-away,postgres-killed}.test.ts',
-  'server/test/faults/process/{blocked,drain,idle-connections,keys,pauses,processes}.test.ts',
+  'server/test/faults/process/{drain,processes}.test.ts',
   'server/test/gate/contract.test.ts',
   'server/test/interop/proxies-restart.test.ts',
+]
+
+/** Kills, cuts, full disks and clocks: on every change a third of the files, another one each day (.ci/run). */
+const FAULTS = [
+  'server/test/faults/gate/{gate-failover,gate-trouble}.test.ts',
+  'server/test/faults/messages/lost-messages.test.ts',
+  'server/test/faults/network/{cut-answers,latency,packet-loss,partitions}.test.ts',
+  'server/test/faults/postgres/{disk-full,failover,pooler-away,postgres-killed,slow-postgres}.test.ts',
+  'server/test/faults/process/{blocked,clocks,crash-points,descriptors,full-disk,idle-connections,keys,names,pauses}.test.ts',
+  'server/test/faults/restore/restore.test.ts',
+  'server/test/faults/webhooks/receivers-away.test.ts',
+  'server/test/interop/pgbouncer.test.ts',
+  'server/test/upgrade/upgrade.test.ts',
 ]
 
 const TIMING = [
@@ -70,7 +81,7 @@ export default defineConfig({
         test: {
           name: 'engines',
           include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
-          exclude: [...PURE, ...BROWSER, ...WAITING, ...TIMING],
+          exclude: [...PURE, ...BROWSER, ...WAITING, ...FAULTS, ...TIMING],
           ...SHARED,
           ...ON_ENGINES,
           ...TOGETHER,
@@ -87,6 +98,7 @@ export default defineConfig({
           ...TOGETHER,
         },
       },
+      { test: { name: 'faults', include: FAULTS, ...ON_ENGINES, ...AFTERWARDS } },
       { test: { name: 'waiting', include: WAITING, ...ON_ENGINES, ...AFTERWARDS } },
       {
         // The service gives up waiting when it would in life: what it does then is what some of these are about.

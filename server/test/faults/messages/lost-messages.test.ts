@@ -18,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => ground.stop())
 
-const isCommit = ({ text }: Message) => text === 'commit'
+const isCommit = ({ text }: Message) => text.endsWith('commit')
 
 /** The outcome of a case; the client of the flow retries. */
 async function resultOf(name: string, fault: Fault, target: Target) {

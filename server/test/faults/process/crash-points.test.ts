@@ -39,7 +39,7 @@ async function openWire(): Promise<PostgresWire> {
 const AROUND = ['before', 'after'] as const
 
 /** Of a poll's two transactions, the one that takes the outcome, and the one that records that it was sent. */
-const TAKING = { statement: /^commit/, within: /update device_codes/ }
+const TAKING = { statement: /commit$/, within: /update device_codes/ }
 const RECORDING = { ...TAKING, skip: 1 }
 
 type Doomed = {
@@ -103,7 +103,7 @@ it.concurrent.for(AROUND)(
   'F01: a process killed %s the commit of a code request leaves at most a code that nobody knows, and the device asks again',
   async (when, { expect }) => {
     const device = await someDevice(service)
-    const doomed = await startDoomed({ when, statement: /^commit/, within: /insert into device_codes/ })
+    const doomed = await startDoomed({ when, statement: /commit$/, within: /insert into device_codes/ })
     await doomed.dieDuring(new Device(doomed.address, device.application).request())
     const left = await service.database.query('select status, claimed_by from device_codes where application_id = $1', [
       device.application.id,
@@ -121,7 +121,7 @@ it.concurrent.for(AROUND)(
     const device = await someDevice(service)
     const code = await device.code()
     const form = formFields((await web.get('/connect/code')).text, '/connect/code')
-    const doomed = await startDoomed({ when, statement: /^commit/, within: /update device_codes/ })
+    const doomed = await startDoomed({ when, statement: /commit$/, within: /update device_codes/ })
     const there = sameBrowser(web, doomed.address)
     await doomed.dieDuring(there.send('POST', '/connect/code', { ...form, code: code.user_code }))
     const claimed = {
@@ -138,7 +138,7 @@ it.concurrent.for(AROUND)(
   'F01: a process killed %s the commit of a grant: the code is open, or granted once and delivered',
   async (when, { expect }) => {
     const { user, web, code, device, form } = await ask(service)
-    const doomed = await startDoomed({ when, statement: /^commit/, within: /insert into grants/ })
+    const doomed = await startDoomed({ when, statement: /commit$/, within: /insert into grants/ })
     const there = sameBrowser(web, doomed.address)
     await doomed.dieDuring(there.send('POST', '/connect/decision', { ...form, decision: 'allow' }))
     expect(await countGrants(code.user_code)).toBe(when === 'before' ? 0 : 1)
@@ -182,7 +182,7 @@ it.concurrent.for(AROUND)(
   'F01: a process killed %s the commit of a refresh: the same refresh token gets one successor',
   async (when, { expect }) => {
     const { refreshToken } = await connect(service)
-    const doomed = await startDoomed({ when, statement: /^commit/, within: /update grants/ })
+    const doomed = await startDoomed({ when, statement: /commit$/, within: /update grants/ })
     const form = { refresh_token: refreshToken }
     await doomed.dieDuring(house(doomed, service.application, '/auth/oauth/refresh', form))
     const refreshed = await house(service, service.application, '/auth/oauth/refresh', form)
@@ -198,7 +198,7 @@ it.concurrent.for(AROUND)(
   async (when, { expect }) => {
     const { credential } = await connect(service)
     expect(await askVerify(service.address, credential)).toBe(200)
-    const doomed = await startDoomed({ when, statement: /^commit/, within: /update grants/ })
+    const doomed = await startDoomed({ when, statement: /commit$/, within: /update grants/ })
     await doomed.dieDuring(house(doomed, service.application, '/auth/oauth/revoke', { token: credential }))
     const verified = () => askVerify(service.address, credential)
     if (when === 'after') await expect.poll(verified, { timeout: 5_000 }).toBe(401)
@@ -211,7 +211,7 @@ it.each(AROUND)(
   async (when) => {
     const { application } = await someDevice(service)
     const wire = await openWire()
-    const stopped = wire.stopAt({ when, statement: /^commit/, within: /update applications/ })
+    const stopped = wire.stopAt({ when, statement: /commit$/, within: /update applications/ })
     const environment = makeEnvironment({ DATABASE_URL: wire.url })
     const command = startCommand(['app', 'suspend', application.id, '--reason', 'broken'], { environment })
     await stopped

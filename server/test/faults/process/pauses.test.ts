@@ -51,7 +51,7 @@ it.concurrent('F30: a process that was paused while it held a lease does not sen
   expect,
 }) => {
   const { device, deviceCode, userCode } = await grant(service)
-  const paused = await startPausable({ statement: /^commit/, within: /update device_codes/ })
+  const paused = await startPausable({ statement: /commit$/, within: /update device_codes/ })
   const late = new Device(paused.address, device.application).poll(deviceCode)
   await paused.pause()
   await sleep(PAUSE_MS)
@@ -66,7 +66,7 @@ it.concurrent('F30: a process that was paused while it held a lease does not sen
 
 it.concurrent('F30: what a paused process held is delivered once, by it or to the next poll', async ({ expect }) => {
   const { device, deviceCode } = await grant(service)
-  const paused = await startPausable({ statement: /^commit/, within: /update device_codes/ })
+  const paused = await startPausable({ statement: /commit$/, within: /update device_codes/ })
   const late = new Device(paused.address, device.application).poll(deviceCode)
   await paused.pause()
   await sleep(PAUSE_MS)
