@@ -43,8 +43,12 @@ export async function liveOnServer(world: World, sequence: ServerSequence, seen:
     await code.checkRow()
     return code
   } finally {
-    // Back to the real time: the server pulls its clock only each second, and the next code must not be created expired.
-    if (ahead > 0) await world.service.database.advance(-ahead)
+    // Back to the real time, for the server as well, which reads the clock only each second: the next code must not be
+    // created expired, nor its held polls end at once.
+    if (ahead > 0) {
+      await world.service.database.advance(-ahead)
+      await world.service.context.applications.refresh()
+    }
   }
 }
 
