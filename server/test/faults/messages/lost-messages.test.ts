@@ -1,6 +1,7 @@
 /** A message between the server and its engines is lost after a commit. Every message of every flow: verify-messages.ts. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startService } from '../../../src/app.ts'
+import { COMMIT } from '../../../src/store/postgres/synchronous-commit.ts'
 import { makeConfig } from '../../rig/make.ts'
 import type { Message } from '../../rig/network/message-proxy.ts'
 import { FLOWS, runCase } from './cases.ts'
@@ -38,7 +39,7 @@ describe.each(['oauth', 'key'] as const)('of the %s variant', (variant) => {
       await decideElsewhere(code, ground.service.user, 'grant')
       ground.link.arm(fault, isCommit)
       const answer = await code.poll()
-      expect(ground.link.recover().hit).toContain('commit')
+      expect(ground.link.recover().hit).toContain(COMMIT.slice(0, 30))
       expect([answer?.status, answer?.body.error]).toEqual([400, 'auth_pending'])
       expect(await code.collect('accepted', { killed: false })).toEqual([])
     },
