@@ -2,7 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { askVerify } from '../../races/issued-grants.ts'
 import { collect, Device } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
@@ -35,7 +35,10 @@ afterAll(async () => {
   rmSync(folder, { recursive: true })
 })
 
+const PATIENTLY = { timeout: 20_000 }
+
 it(`F47: without name servers, ${ROUNDS} devices get their codes, decisions and credentials, and only new connections to the engines ask for a name`, async () => {
+  answers = true
   const byName = (url: string) => url.replace('127.0.0.1', ENGINES)
   const mounted = `mount --bind '${folder}/resolv.conf' /etc/resolv.conf && exec "$@"`
   const server = await startServerProcess(
@@ -44,10 +47,15 @@ it(`F47: without name servers, ${ROUNDS} devices get their codes, decisions and 
   )
   const device = new Device(server.address, service.application)
   const flow = async () => {
-    const { device_code, user_code } = await device.code()
+    // A request that needs a new connection gets 503, and is repeated.
+    const requested = await vi.waitUntil(async () => {
+      const answer = await device.request()
+      return answer.status === 200 && answer
+    }, PATIENTLY)
+    const { device_code, user_code } = requested.body
     expect(await service.grant(user_code)).toBe('granted')
     const { body } = await collect(device, device_code)
-    expect(await askVerify(server.address, body.access_token)).toBe(200)
+    await expect.poll(() => askVerify(server.address, body.access_token), PATIENTLY).toBe(200)
   }
   await flow()
   expect(asked).toContain(ENGINES)
