@@ -2,6 +2,7 @@
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { checkRestore, finishRestore, type RestoreState } from '../flows/restore/operate.ts'
+import type { RepeatedCounts } from '../flows/restore/repeat.ts'
 import { openConfiguredJournal } from '../store/restore/journal.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { withDatabase } from './wiring.ts'
@@ -31,9 +32,8 @@ export function defineRestore(restore: Command): void {
       withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
         const journal = await openConfiguredJournal(readConfig(['revocationJournal']).revocationJournal)
         const { repeated, finished } = await finishRestore({ db, journal }, files)
-        const ended = `Ended again: ${countsInWords(repeated)}.`
         const words = finished > 0 ? 'The restore is finished.' : 'There was no unfinished restore.'
-        print(options, { repeated, finished }, `${ended} ${words}`)
+        print(options, { repeated, finished }, `${repeatedInWords(repeated)}\n${words}`)
       }),
     )
 }
@@ -57,7 +57,7 @@ function inWords({ newest, lost }: RestoreState): string {
   const { lostSince, noticedAt, journalled, repeated, finished } = newest
   const since = new Date(lostSince ?? noticedAt).toISOString()
   const known = journalled
-    ? `The revocation journal knows what was ended in that time. Ended again: ${countsInWords(repeated)}.`
+    ? `The revocation journal has a record of that time.\n${repeatedInWords(repeated)}`
     : 'No revocation journal is configured, so nothing tells what was revoked, suspended or spent in that time: it may be active again. Revoke and suspend it again, then run "latchkey restore finish".'
   const closed = finished ? 'An operator has dealt with it.' : 'It is not finished.'
   return `PostgreSQL was restored or failed over; noticed ${new Date(noticedAt).toISOString()}.
@@ -65,7 +65,24 @@ Changes since ${since} may be missing. ${closed}
 ${known}${left}`
 }
 
-function countsInWords(counts: Readonly<Record<string, number>>): string {
-  const some = Object.entries(counts).filter(([, count]) => count > 0)
-  return some.length === 0 ? 'nothing' : some.map(([name, count]) => `${name} ${count}`).join(', ')
+const ENDED: Readonly<Record<Exclude<keyof RepeatedCounts, 'lostGrants'>, string>> = {
+  codes: 'device codes closed',
+  dialogs: 'dialogs closed',
+  sessions: 'sessions ended',
+  accounts: 'accounts closed',
+  users: 'users disabled',
+  passwords: 'passwords deleted',
+  applications: 'applications suspended or deleted',
+  secrets: 'application secrets revoked',
+  keys: 'keys revoked',
+  grants: 'grants revoked',
+  generations: 'refresh tokens and access keys replaced',
+}
+
+/** One line for each kind. */
+function repeatedInWords({ lostGrants = 0, ...counts }: Readonly<Partial<RepeatedCounts>>): string {
+  const kinds = Object.entries(ENDED) as [keyof typeof ENDED, string][]
+  const ended = kinds.flatMap(([kind, words]) => (counts[kind] ? [`  ${counts[kind]} ${words}`] : []))
+  const lost = lostGrants === 0 ? [] : [`Grants of that time that are lost: ${lostGrants}.`]
+  return [...(ended.length === 0 ? ['Nothing had to be ended again.'] : ['Ended again:', ...ended]), ...lost].join('\n')
 }

@@ -195,7 +195,7 @@ try {
   console.log(checked.trim())
   if (facts.successorsRefused > 0) problems.push(`${facts.successorsRefused} renewed credentials are refused`)
   if (facts.wronglyEnded > 0) problems.push(`${facts.wronglyEnded} credentials were ended that nobody ended`)
-  const lostGrants = Number(/lostGrants (\d+)/.exec(checked)?.[1] ?? 0)
+  const lostGrants = Number(/that are lost: (\d+)/.exec(checked)?.[1] ?? 0)
   if (lostGrants < size) problems.push(`${lostGrants} lost grants were counted`)
   const figures = [
     `revoked_stay=${shown(facts.revokedStay, 'revoked keys are valid')}`,
