@@ -196,7 +196,7 @@ export const restoreSettings = {
     env: 'REVOCATION_JOURNAL',
     fallback: '',
     about:
-      'Path of a file outside PostgreSQL to which this machine appends what was revoked, suspended or spent, by id and without secrets. After PostgreSQL was restored from a backup, the service ends again what the file says: see “Back up and restore”. One local file for all processes of the machine and for the command line; copy it to another machine continuously. If it cannot be written, decisions and revocations are answered 503. If unset, nothing is written, and after a restore nobody knows what was ended in the lost time.',
+      'Revocation journal: the path of a local file to which all processes and commands of this machine append the ids of revoked, suspended and used things, without secrets. After PostgreSQL was restored from a backup, the service revokes and suspends them again: see “Back up and restore”. Copy the file to another machine continuously. If it cannot be written, decisions and revocations are answered 503. If unset, revocations that a restore undoes are not repeated.',
     example: '/var/lib/latchkey/revocations.jsonl',
     parse: (text) => text || null,
   }),
