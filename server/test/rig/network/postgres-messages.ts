@@ -6,7 +6,7 @@
 
 export type PostgresRequest = {
   readonly bytes: Buffer
-  /** The statement, the name of a prepared one, or the name of the protocol's message. */
+  /** The statement, also of one that was prepared before, or the name of the protocol's message. */
   readonly text: string
   /** Terminate and CancelRequest have no reply. */
   readonly answered: boolean
@@ -41,6 +41,8 @@ export class PostgresRequests {
   #started = false
   #parts: Buffer[] = []
   #text = ''
+  /** A named statement is sent once, and afterwards only its name. */
+  readonly #named = new Map<string, string>()
 
   push(chunk: Buffer): PostgresRequest[] {
     this.#rest = Buffer.concat([this.#rest, chunk])
@@ -69,7 +71,7 @@ export class PostgresRequests {
     if (bytes === null) return null
     const type = String.fromCharCode(bytes[0] ?? 0)
     this.#parts.push(bytes)
-    this.#text ||= textOf(type, bytes.subarray(5))
+    this.#text ||= this.#textOf(type, bytes.subarray(5))
     const name = ENDS.get(type)
     if (name === undefined) return 'part'
     const request = { bytes: Buffer.concat(this.#parts), text: this.#text || name, answered: type !== 'X' }
@@ -78,19 +80,21 @@ export class PostgresRequests {
     return request
   }
 
+  /** Query: the statements. Parse: name and statement. Bind: portal and name of a statement that was parsed before. */
+  #textOf(type: string, body: Buffer): string {
+    const [first = '', second = ''] = body.toString('utf8').split('\0', 2)
+    if (type === 'Q') return first
+    if (type === 'P') this.#named.set(first, second)
+    if (type === 'B') return this.#named.get(second) ?? second
+    return type === 'P' ? second : ''
+  }
+
   /** A whole message, whose length follows after so many bytes. */
   #take(before: number): Buffer | null {
     const bytes = wholeMessage(this.#rest, before)
     if (bytes !== null) this.#rest = this.#rest.subarray(bytes.length)
     return bytes
   }
-}
-
-/** Query: the statements. Parse: name and statement. Bind: portal and name of a statement that was parsed before. */
-function textOf(type: string, body: Buffer): string {
-  const [first = '', second = ''] = body.toString('latin1').split('\0', 2)
-  if (type === 'Q') return first
-  return type === 'P' || type === 'B' ? second : ''
 }
 
 function wholeMessage(bytes: Buffer, before: number): Buffer | null {

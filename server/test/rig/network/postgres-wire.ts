@@ -1,8 +1,9 @@
 /**
- * Stands between a process and PostgreSQL and reads what the process says (PostgreSQL's documentation, "Message Formats"), so that a
+ * Stands between a process and PostgreSQL and reads what the process says, so that a
  * test can act at a chosen statement: before PostgreSQL gets it, or when PostgreSQL has carried it out and the process does not know yet.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { PostgresRequests } from './postgres-messages.ts'
 
 export type Moment = {
   readonly when: 'before' | 'after'
@@ -35,7 +36,7 @@ export async function startPostgresWire(databaseUrl: string): Promise<PostgresWi
 
   const server = createServer((client) => {
     const upstream = connect(Number(target.port), target.hostname)
-    const read = createReader()
+    const requests = new PostgresRequests()
     let transaction: string[] = []
     /** Bytes of either direction that wait for `pass`; null: nothing waits. */
     let held: { toServer: Buffer[]; toClient: Buffer[] } | null = null
@@ -63,14 +64,12 @@ export async function startPostgresWire(databaseUrl: string): Promise<PostgresWi
       })
 
     client.on('data', (chunk) => {
-      for (const { bytes, statement } of read(chunk)) {
-        if (statement !== null) {
-          statements.push(statement)
-          const moment = momentOf(statement)
-          if (moment?.when === 'before') stop(moment)
-          if (moment?.when === 'after') stopsAtReply = moment
-          transaction = /^begin\b/.test(statement) ? [] : [...transaction, statement]
-        }
+      for (const { bytes, text } of requests.push(chunk)) {
+        statements.push(text)
+        const moment = momentOf(text)
+        if (moment?.when === 'before') stop(moment)
+        if (moment?.when === 'after') stopsAtReply = moment
+        transaction = /^begin\b/.test(text) ? [] : [...transaction, text]
         if (held) held.toServer.push(bytes)
         else upstream.write(bytes)
       }
@@ -107,47 +106,5 @@ export async function startPostgresWire(databaseUrl: string): Promise<PostgresWi
       for (const socket of sockets) socket.destroy()
       await new Promise((resolve) => server.close(resolve))
     },
-  }
-}
-
-/** `statement`: the SQL that the message runs; null for every other message. */
-type Message = { readonly bytes: Buffer; readonly statement: string | null }
-
-const HEADER = 5
-
-/** Splits what a client sends into messages. A named statement is sent once, and afterwards only its name. */
-function createReader(): (chunk: Buffer) => Message[] {
-  const named = new Map<string, string>()
-  let rest: Buffer = Buffer.alloc(0)
-  let started = false
-
-  const statementOf = (message: Buffer): string | null => {
-    const [first = '', second = ''] = message.toString('utf8', HEADER).split('\0')
-    switch (String.fromCharCode(message[0] ?? 0)) {
-      case 'Q':
-        return first
-      case 'P':
-        named.set(first, second)
-        return null
-      case 'B':
-        return named.get(second) ?? null
-      default:
-        return null
-    }
-  }
-  return (chunk) => {
-    rest = Buffer.concat([rest, chunk])
-    const messages: Message[] = []
-    for (;;) {
-      // The first message has no type.
-      const typed = started ? 1 : 0
-      if (rest.length < typed + 4) return messages
-      const length = typed + rest.readInt32BE(typed)
-      if (rest.length < length) return messages
-      const bytes = rest.subarray(0, length)
-      messages.push({ bytes, statement: started ? statementOf(bytes) : null })
-      rest = rest.subarray(length)
-      started = true
-    }
   }
 }
