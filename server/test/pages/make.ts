@@ -211,6 +211,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
         applications: ownMatters.map((matter) => ({ id: 'app_k3v9m2x7q4tz', name: application, matter })),
         further: 3,
         withoutSecondFactor: 2,
+        fewEmergencyAdministrators: true,
       },
       notice: null,
     }),

@@ -11,4 +11,6 @@ export type AccountAttention = {
   readonly further: number
   /** Users who need a second factor, now or within a week, and have none. */
   readonly withoutSecondFactor: number
+  /** The identity provider is required, and fewer than two emergency administrators can still sign in without it. */
+  readonly fewEmergencyAdministrators: boolean
 }

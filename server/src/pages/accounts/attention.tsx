@@ -15,7 +15,7 @@ type AttentionProps = { readonly words: Words; readonly attention: AccountAttent
 
 /** Nothing, if nothing waits. */
 export function AccountAttentionCard({ words, attention }: AttentionProps) {
-  const { applications, further, withoutSecondFactor } = attention
+  const { applications, further, withoutSecondFactor, fewEmergencyAdministrators } = attention
   const lines = [
     ...applications.map(({ id, name, matter }) => (
       <a href={`${PAGES[matter]}?application=${encodeURIComponent(id)}`}>
@@ -26,6 +26,7 @@ export function AccountAttentionCard({ words, attention }: AttentionProps) {
     withoutSecondFactor > 0 && (
       <a href="/account/people">{words.t('attention.second_factor', { count: withoutSecondFactor })}</a>
     ),
+    fewEmergencyAdministrators && <a href="/account/provider">{words.t('attention.emergency_administrators')}</a>,
   ].filter((line) => line !== false)
   return lines.length === 0 ? null : <AttentionList words={words} lines={lines} />
 }

@@ -1,5 +1,6 @@
 /** What waits for an administrator of an account, or fails. */
 import { type AccountAttention, type OwnMatter, ownMatters } from '../../core/accounts/attention.ts'
+import { BREAK_GLASS } from '../../core/provider/provider.ts'
 import { ENDPOINT_FAILS } from '../operator/attention.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 import { ADMINISTRATOR } from './users.ts'
@@ -44,9 +45,16 @@ export async function readAccountAttention(
        and ($2 or c.second_factor_required_at is not null or ${ADMINISTRATOR})`,
     [account.id, account.operators],
   )
+  const few = await db.query(
+    `select from identity_providers i where i.account_id = $1 and i.state = 'required'
+       and (select count(*) from users u where u.id = any(i.break_glass) and u.account_id = i.account_id
+              and u.disabled_at is null and ${ADMINISTRATOR}) < ${BREAK_GLASS}`,
+    [account.id],
+  )
   return {
     applications: rows.map(({ id, name, matter }) => ({ id, name, matter })),
     further: (rows[0]?.total ?? 0) - rows.length,
     withoutSecondFactor: lacking.rows[0]?.lacking ?? 0,
+    fewEmergencyAdministrators: few.rowCount === 1,
   }
 }

@@ -84,6 +84,22 @@ it('counts users without the second factor that the account requires, or that ad
   expect(await home()).not.toContain('second factor')
 })
 
+it('says when fewer than two emergency administrators are left for a required identity provider', async () => {
+  const { database, account, context, user } = service
+  const second = await makeUser(context.db, account.slug)
+  await database.query(
+    `insert into identity_providers (account_id, state, issuer, client_id, client_secret, admission, break_glass)
+     values ($1, 'required', 'https://login.acme.example', 'latchkey', '\\x00', 'invited', $2)`,
+    [account.id, [user.id, second.id]],
+  )
+  const said = async () => (await home()).includes(t('attention.emergency_administrators'))
+  expect(await said()).toBe(false)
+  await database.query('delete from user_roles where user_id = $1', [second.id])
+  expect(await said(), 'no longer an administrator').toBe(true)
+  await database.query("update identity_providers set state = 'optional'")
+  expect(await said(), 'nobody needs them').toBe(false)
+})
+
 it('shows other users nothing of it', async () => {
   const text = await home(await signInAs(service, clerk))
   expect(text).not.toContain(t('attention.title'))
