@@ -1,6 +1,7 @@
 /** The state in PostgreSQL after a request: an answer alone does not prove what was changed. */
 import { recordRefusals } from '../../src/flows/sign-in/refusals.ts'
 import { digestUserCode } from '../../src/secrets/user-code.ts'
+import { readEveryRow } from './engines/every-row.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
@@ -124,17 +125,7 @@ const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, string>> = {
 export async function everyRow({ database, context }: TestService): Promise<Record<string, readonly string[]>> {
   await context.refusals.save()
   await recordRefusals(context.db)
-  const tables = await database.query<{ name: string }>(
-    "select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and not relispartition",
-  )
-  const selects = tables
-    .filter(({ name }) => !WRITTEN_BY_TASKS.includes(name))
-    .map(({ name }) => {
-      const row = `'${name} ' || (to_jsonb(t) - '${COLUMNS_WRITTEN_BY_TASKS[name] ?? ''}'::text)::text`
-      return `select '${name}' as name, coalesce(json_agg(${row} order by ${row}), '[]') as rows from public.${name} t`
-    })
-  const found = await database.queryPrepared<{ name: string; rows: readonly string[] }>(selects.join(' union all '))
-  return Object.fromEntries(found.map(({ name, rows }) => [name, rows]))
+  return readEveryRow(database, { tables: WRITTEN_BY_TASKS, columns: COLUMNS_WRITTEN_BY_TASKS })
 }
 
 /** Mails that are inserted after the answer: resolves when some arrived and a second passed without more. */
