@@ -87,6 +87,12 @@ test('every benchmark runs on schedule and manually, and fails the run when it f
   expect(scripts.filter((name) => !run.includes(`npm run -s ${name}`))).toEqual([])
 })
 
+test('what takes turns in .ci/run runs as a whole on schedule', () => {
+  const workflow: Workflow = parse(read('.github/workflows/benchmarks.yml'))
+  const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))
+  expect(run).toContain('.ci/run --all')
+})
+
 test('docs/install.md is run on schedule and manually, and the chart is rendered by helm', () => {
   const workflow: Workflow = parse(read('.github/workflows/install.yml'))
   expect(Object.keys(workflow.on)).toEqual(['schedule', 'workflow_dispatch'])
