@@ -71,8 +71,23 @@ const LOCKING =
 
 /** Locks in the order in which a statement names them. Inserts are left out: no other transaction waits for an uncommitted row. */
 export function locksOf(text: string, values: readonly unknown[] = []): readonly Taken[] {
+  const locks = known.get(text) ?? namedIn(text)
+  // A transaction begins with the id of its request, so no two begin alike.
+  if (!text.startsWith('begin')) known.set(text, locks)
+  return locks.map(({ lock, waits }) => ({ lock: lock === ADVISORY_LOCK ? `@${nameOf(values[0])}` : lock, waits }))
+}
+
+/** By text of the statement: the service sends the same few hundred again and again. */
+const known = new Map<string, readonly Taken[]>()
+
+/** Stands for the lock whose name is the statement's first value. */
+const ADVISORY_LOCK = '@'
+
+const nameOf = (value: unknown) => String(value).replace(/:.*/, ':')
+
+function namedIn(text: string): readonly Taken[] {
   const advisory = ADVISORY.exec(text)
-  if (advisory) return [{ lock: `@${String(values[0]).replace(/:.*/, ':')}`, waits: advisory[1] === undefined }]
+  if (advisory) return [{ lock: ADVISORY_LOCK, waits: advisory[1] === undefined }]
   const sql = text.replace(/\s+/g, ' ')
   return Array.from(sql.matchAll(LOCKING), ({ index, groups = {} }) => {
     const { updated, deleted, alias, skips } = groups
@@ -93,7 +108,8 @@ export function takeProblems(): readonly string[] {
 
 function watch(client: object, text: string, values: readonly unknown[] | undefined): void {
   if (/^begin\b/.test(text)) open.set(client, [])
-  if (/\b(commit|rollback)$/.test(text)) open.delete(client)
+  // Of a long statement the end alone.
+  if (/\b(commit|rollback)$/.test(text.slice(-9))) open.delete(client)
   const held = open.get(client)
   if (!held) return
   for (const { lock, waits } of locksOf(text, values)) {
