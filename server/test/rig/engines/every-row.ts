@@ -37,17 +37,15 @@ export async function readEveryRow(
   const marks = names
     .filter(({ name }) => !leftOut.tables.includes(name))
     .map(({ name }) => `select '${name}' as name, ${MARK} as mark from public.${name}`)
-  const found: Record<string, readonly string[]> = {}
-  for (const { name, mark } of await database.queryPrepared<{ name: string; mark: string }>(marks.join(' union all '))) {
-    let table = tables.get(name)
-    if (table?.mark !== mark) {
-      const texts = await readTexts(database, name, leftOut.columns[name] ?? '', table?.texts ?? new Map())
-      table = { mark, texts, rows: [...texts.values()].sort() }
-      tables.set(name, table)
-    }
-    found[name] = table.rows
+    .join(' union all ')
+  const found = await database.queryPrepared<{ name: string; mark: string }>(marks)
+  for (const { name, mark } of found) {
+    const table = tables.get(name)
+    if (table?.mark === mark) continue
+    const texts = await readTexts(database, name, leftOut.columns[name] ?? '', table?.texts ?? new Map())
+    tables.set(name, { mark, texts, rows: [...texts.values()].sort() })
   }
-  return found
+  return Object.fromEntries(found.map(({ name }) => [name, tables.get(name)?.rows ?? []]))
 }
 
 async function readTexts(
