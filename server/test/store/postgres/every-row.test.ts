@@ -18,12 +18,12 @@ const parts = async () => (await read()).parts
 
 it('shows a row that is inserted, updated, moved to another partition or deleted', async () => {
   expect(await parts()).toEqual([])
-  await database.query("insert into parts values (1, 'a'), (2, 'b')")
-  expect(await parts()).toEqual(['parts {"id": 1, "name": "a"}', 'parts {"id": 2, "name": "b"}'])
-  await database.query("update parts set name = 'c' where id = 1")
-  expect(await parts()).toEqual(['parts {"id": 1, "name": "c"}', 'parts {"id": 2, "name": "b"}'])
+  await database.query("insert into parts values (1, 'a'), (1, 'b')")
+  expect(await parts()).toEqual(['parts {"id": 1, "name": "a"}', 'parts {"id": 1, "name": "b"}'])
+  await database.query("update parts set name = 'c' where name = 'a'")
+  expect(await parts()).toEqual(['parts {"id": 1, "name": "b"}', 'parts {"id": 1, "name": "c"}'])
   await database.query("update parts set id = 2 where name = 'c'")
-  expect(await parts()).toEqual(['parts {"id": 2, "name": "b"}', 'parts {"id": 2, "name": "c"}'])
+  expect(await parts()).toEqual(['parts {"id": 1, "name": "b"}', 'parts {"id": 2, "name": "c"}'])
   await database.query("delete from parts where name = 'b'")
   expect(await parts()).toEqual(['parts {"id": 2, "name": "c"}'])
 })
