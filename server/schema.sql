@@ -93,6 +93,21 @@ begin
     hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
 end $$;
 
+CREATE FUNCTION public.refuse_outside_home() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  raise object_not_in_prerequisite_state using
+    message = format('%s is changed in the home cell only: %s', tg_table_name,
+      (select format('cell %s, %s', id, name) from cells where home));
+end $$;
+
+CREATE TABLE public.account_buckets (
+    slug text NOT NULL,
+    bucket smallint NOT NULL,
+    CONSTRAINT account_buckets_bucket_check CHECK ((bucket >= 0))
+);
+
 CREATE TABLE public.accounts (
     id text NOT NULL,
     slug text NOT NULL,
@@ -109,6 +124,8 @@ CREATE TABLE public.accounts (
     created_at timestamp with time zone NOT NULL,
     closed_at timestamp with time zone,
     erased_at timestamp with time zone,
+    bucket smallint DEFAULT 0 NOT NULL,
+    publisher boolean DEFAULT false NOT NULL,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
     CONSTRAINT accounts_erased_after_closed CHECK (((erased_at IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT accounts_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
@@ -342,6 +359,32 @@ CREATE TABLE public.authenticators (
     created_at timestamp with time zone NOT NULL
 );
 
+CREATE TABLE public.bucket_map (
+    bucket smallint NOT NULL,
+    cell smallint NOT NULL,
+    version bigint NOT NULL,
+    state text DEFAULT 'settled'::text NOT NULL,
+    CONSTRAINT bucket_map_bucket_check CHECK ((bucket >= 0)),
+    CONSTRAINT bucket_map_state_check CHECK ((state = ANY (ARRAY['settled'::text, 'moving'::text])))
+);
+
+CREATE TABLE public.cell_map (
+    only_row boolean DEFAULT true NOT NULL,
+    version bigint NOT NULL,
+    CONSTRAINT cell_map_one_row CHECK (only_row)
+);
+
+CREATE TABLE public.cells (
+    id smallint NOT NULL,
+    name text NOT NULL,
+    address text NOT NULL,
+    home boolean DEFAULT false NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    CONSTRAINT cells_address_check CHECK (((length(address) >= 1) AND (length(address) <= 300))),
+    CONSTRAINT cells_id_check CHECK (((id >= 0) AND (id <= 99))),
+    CONSTRAINT cells_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'::text))
+);
+
 CREATE TABLE public.code_entries (
     at timestamp with time zone NOT NULL,
     account_id text NOT NULL,
@@ -351,6 +394,14 @@ CREATE TABLE public.code_entries (
     application_id text,
     requested_network cidr,
     CONSTRAINT code_entries_outcome_check CHECK ((outcome = ANY (ARRAY['claimed'::text, 'missed'::text, 'known'::text])))
+);
+
+CREATE TABLE public.code_prefixes (
+    prefix text NOT NULL,
+    cell smallint NOT NULL,
+    previous_cell smallint,
+    changed_at timestamp with time zone NOT NULL,
+    CONSTRAINT code_prefixes_prefix_check CHECK ((prefix ~ '^[0-9]{2}$'::text))
 );
 
 CREATE TABLE public.counted_days (
@@ -381,6 +432,9 @@ CREATE TABLE public.device_codes (
     outcome text,
     idempotency_key text,
     used_at timestamp with time zone,
+    handed_to smallint,
+    issued_by smallint,
+    handovers integer DEFAULT 0 NOT NULL,
     CONSTRAINT device_codes_accepted_has_grant CHECK (((status <> 'accepted'::text) OR (grant_id IS NOT NULL))),
     CONSTRAINT device_codes_also_entered_check CHECK ((also_entered = ANY (ARRAY['colleague'::text, 'another_account'::text]))),
     CONSTRAINT device_codes_decided_by_claimant CHECK (((status <> ALL (ARRAY['accepted'::text, 'rejected'::text])) OR ((claimed_by IS NOT NULL) AND (decided_at IS NOT NULL)))),
@@ -464,6 +518,7 @@ CREATE TABLE public.grants (
     revoked_at timestamp with time zone,
     revocation_reason text,
     revoked_by_decision text,
+    bucket smallint DEFAULT 0 NOT NULL,
     CONSTRAINT grants_decision_is_review CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_key_change_complete CHECK (((key_changed_at IS NULL) = (previous_key_id IS NULL))),
@@ -839,6 +894,12 @@ ALTER TABLE public.suspension_rules ALTER COLUMN version ADD GENERATED ALWAYS AS
     CACHE 1
 );
 
+CREATE TABLE public.this_cell (
+    only_row boolean DEFAULT true NOT NULL,
+    cell smallint NOT NULL,
+    CONSTRAINT this_cell_one_row CHECK (only_row)
+);
+
 CREATE TABLE public.user_roles (
     user_id text NOT NULL,
     role_id text NOT NULL,
@@ -923,6 +984,9 @@ CREATE TABLE public.webhook_endpoints (
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2000))
 );
 
+ALTER TABLE ONLY public.account_buckets
+    ADD CONSTRAINT account_buckets_pkey PRIMARY KEY (slug);
+
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -979,6 +1043,21 @@ ALTER TABLE ONLY public.audit_seals
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_pkey PRIMARY KEY (user_id);
+
+ALTER TABLE ONLY public.bucket_map
+    ADD CONSTRAINT bucket_map_pkey PRIMARY KEY (bucket);
+
+ALTER TABLE ONLY public.cell_map
+    ADD CONSTRAINT cell_map_pkey PRIMARY KEY (only_row);
+
+ALTER TABLE ONLY public.cells
+    ADD CONSTRAINT cells_name_key UNIQUE (name);
+
+ALTER TABLE ONLY public.cells
+    ADD CONSTRAINT cells_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.code_prefixes
+    ADD CONSTRAINT code_prefixes_pkey PRIMARY KEY (prefix);
 
 ALTER TABLE ONLY public.counted_days
     ADD CONSTRAINT counted_days_pkey PRIMARY KEY (day);
@@ -1091,6 +1170,9 @@ ALTER TABLE ONLY public.spent_challenges
 ALTER TABLE ONLY public.suspension_rules
     ADD CONSTRAINT suspension_rules_pkey PRIMARY KEY (version);
 
+ALTER TABLE ONLY public.this_cell
+    ADD CONSTRAINT this_cell_pkey PRIMARY KEY (only_row);
+
 ALTER TABLE ONLY public.user_roles
     ADD CONSTRAINT user_roles_pkey PRIMARY KEY (user_id, role_id);
 
@@ -1165,6 +1247,8 @@ CREATE INDEX audit_events_reports_idx ON ONLY public.audit_events USING btree (a
 CREATE INDEX audit_events_request_id_idx ON ONLY public.audit_events USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 CREATE INDEX audit_events_xid_id_idx ON ONLY public.audit_events USING btree (xid, id);
+
+CREATE UNIQUE INDEX cells_one_home_idx ON public.cells USING btree (home) WHERE home;
 
 CREATE INDEX code_entries_account_id_at_idx ON public.code_entries USING btree (account_id, at);
 
@@ -1327,11 +1411,20 @@ ALTER TABLE ONLY public.applications
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
+ALTER TABLE ONLY public.bucket_map
+    ADD CONSTRAINT bucket_map_cell_fkey FOREIGN KEY (cell) REFERENCES public.cells(id);
+
 ALTER TABLE ONLY public.code_entries
     ADD CONSTRAINT code_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.code_entries
     ADD CONSTRAINT code_entries_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.code_prefixes
+    ADD CONSTRAINT code_prefixes_cell_fkey FOREIGN KEY (cell) REFERENCES public.cells(id);
+
+ALTER TABLE ONLY public.code_prefixes
+    ADD CONSTRAINT code_prefixes_previous_cell_fkey FOREIGN KEY (previous_cell) REFERENCES public.cells(id);
 
 ALTER TABLE ONLY public.dialogs
     ADD CONSTRAINT dialogs_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

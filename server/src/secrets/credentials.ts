@@ -37,13 +37,14 @@ export function makeTokenSet(keys: Keyset, grant: GrantWithSecret, issuedAt: num
   const key = keyOf(keys, grant)
   const body = reference(grant.secret, grant.generation)
   return {
-    accessToken: sign(accessToken, key, Buffer.concat([body, expiry])),
-    refreshToken: sign(refreshToken, key, body),
+    accessToken: sign({ ...accessToken, bucket: grant.bucket }, key, Buffer.concat([body, expiry])),
+    refreshToken: sign({ ...refreshToken, bucket: grant.bucket }, key, body),
   }
 }
 
 export function makeAccessKey(keys: Keyset, grant: GrantWithSecret): string {
-  return sign(accessKey, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
+  const kind = { ...accessKey, bucket: grant.bucket }
+  return sign(kind, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
 }
 
 export type VerifiedCredential =

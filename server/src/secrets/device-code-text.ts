@@ -25,13 +25,13 @@ const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 
-export function signDeviceCode(keys: Keyset, code: DeviceCodeText): string {
+export function signDeviceCode(keys: Keyset, code: DeviceCodeText, bucket = BUCKET): string {
   const body = Buffer.alloc(kind.bodyBytes)
   body.set(uuidBytes(code.id))
   body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 16)
   body.writeUInt8(code.intervalSeconds & 255, 17)
   body.writeUIntBE(code.expiresAt, 18, 6)
-  return sign(kind, keys.signing, body, code.applicationId)
+  return sign({ ...kind, bucket }, keys.signing, body, code.applicationId)
 }
 
 export function verifyDeviceCode(keys: Keyset, text: string, applicationId: string): DeviceCodeText | null {

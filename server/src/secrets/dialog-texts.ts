@@ -25,8 +25,8 @@ const pushed: SignedText = {
   bucket: BUCKET,
 }
 
-export function signAuthorizationCode(keys: Keyset, dialogId: string): string {
-  return sign(code, keys.signing, uuidBytes(dialogId))
+export function signAuthorizationCode(keys: Keyset, dialogId: string, bucket = BUCKET): string {
+  return sign({ ...code, bucket }, keys.signing, uuidBytes(dialogId))
 }
 
 export function verifyAuthorizationCode(keys: Keyset, text: string): string | null {

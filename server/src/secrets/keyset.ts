@@ -39,6 +39,7 @@ const purposes = [
   'publisher',
   'management-key',
   'stored-response',
+  'cell-message',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

@@ -14,27 +14,28 @@ export type SignedText = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
-  /** Absent: the format has no bucket. */
+  /** The bucket to sign with; every bucket is verified. Absent: the format has no bucket. */
   readonly bucket?: number
 }
 
 /** `bound` is authenticated but not contained: the verifier must know it. */
 export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
-  const sealed = Buffer.concat([carried, tag(kind, key, carried, bound)]).toString('base64url')
+  const sealed = Buffer.concat([carried, tag(kind, kind.bucket, key, carried, bound)]).toString('base64url')
   return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
 }
 
 export function verify(kind: SignedText, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
-  if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null
+  const bucket = kind.bucket === undefined ? undefined : bucketOf(text)
+  if (bucket === null) return null
   const sealed = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length !== 1 + kind.bodyBytes + MAC_BYTES) return null
   const key = keys.byId.get(bytes[0] ?? 0)
   if (!key) return null
   const carried = bytes.subarray(0, 1 + kind.bodyBytes)
-  if (!equalSecrets(tag(kind, key, carried, bound), bytes.subarray(1 + kind.bodyBytes))) return null
+  if (!equalSecrets(tag(kind, bucket, key, carried, bound), bytes.subarray(1 + kind.bodyBytes))) return null
   // One text per content: base64url decoding ignores padding, stray characters and loose last bits; reject those.
   return bytes.toString('base64url') === sealed ? carried.subarray(1) : null
 }
@@ -46,7 +47,13 @@ export function keyIdOf({ prefix, bucket }: SignedText, text: string): number {
 }
 
 /** Over `bucket | key id | body | bound`. */
-function tag({ purpose, bucket }: SignedText, key: SigningKey, carried: Buffer, bound: string): Buffer {
+function tag(
+  { purpose }: SignedText,
+  bucket: number | undefined,
+  key: SigningKey,
+  carried: Buffer,
+  bound: string,
+): Buffer {
   const inFront = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]
   const message = Buffer.concat([...inFront, carried, Buffer.from(bound)])
   return mac(key.for[purpose], message).subarray(0, MAC_BYTES)

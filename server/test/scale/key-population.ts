@@ -113,6 +113,7 @@ async function addGrants(
     const grant: GrantWithSecret = {
       id: createGrantId(),
       secret: createGrantSecret(),
+      bucket: 0,
       accountId: account.id,
       userId,
       applicationId: by.id,

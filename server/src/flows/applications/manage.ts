@@ -25,6 +25,7 @@ import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { done, type Registered, refused } from '../accounts/register.ts'
+import { refusedOutsideHome } from '../cells/place.ts'
 import { isNameTaken } from './reserved-names.ts'
 import { vouchFor } from './verify-publisher.ts'
 
@@ -45,6 +46,8 @@ export function createApplication(
   actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<CreatedApplication>> {
   return db.transaction(async (tx) => {
+    const elsewhere = await refusedOutsideHome(tx, 'Applications are registered')
+    if (elsewhere) return elsewhere
     const known = await findAccount(tx, application.account)
     const account = known && (await lockAccount(tx, known.id))
     if (!account) return refused(`There is no account "${application.account}".`)

@@ -14,6 +14,7 @@ import { countUnvettedApplications, insertVetting } from '../../store/applicatio
 import { recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
 import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
+import { refusedOutsideHome } from '../cells/place.ts'
 import type { Context } from '../context.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
@@ -32,6 +33,8 @@ export type RegistrationResult =
 
 export function registerApplication(context: Context, by: By, wish: NewOwnApplication): Promise<RegistrationResult> {
   return asAdministratorOrKey(context, by, async (tx, account): Promise<RegistrationResult> => {
+    const elsewhere = await refusedOutsideHome(tx, 'Applications are registered by accounts')
+    if (elsewhere) throw new Refusal('misdirected', elsewhere.reason)
     const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN

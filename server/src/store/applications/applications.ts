@@ -159,7 +159,9 @@ export type NewApplication = Omit<
   | 'deleted'
 >
 
+/** Call under `lockAccount`: the account becomes a publisher. */
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
+  await tx.query('update accounts set publisher = true where id = $1 and not publisher', [application.accountId])
   const changed = await nextChange(tx)
   await tx.query(
     `insert into applications

@@ -9,6 +9,7 @@ import { announce, type GrantChange } from './changes.ts'
 
 export type GrantRow = {
   id: string
+  bucket: number
   account_id: string
   user_id: string
   application_id: string
@@ -26,7 +27,7 @@ export type GrantRow = {
 }
 
 /** Columns for a query over `grants g`. */
-export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
+export const GRANT = `g.id, g.bucket, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
   g.generation, g.used_generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
 
 type HolderRow = { user_disabled: boolean; account_closed: boolean; application_deleted: boolean }
@@ -50,9 +51,10 @@ export type NewGrant = Pick<
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
   await tx.query(
     `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       dialog_id, requested_from, created_at, test_ends_at, first_of_user)
+       dialog_id, requested_from, created_at, test_ends_at, first_of_user, bucket)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12,
-       not exists (select from grants before where before.user_id = $4 and before.application_id = $5))`,
+       not exists (select from grants before where before.user_id = $4 and before.application_id = $5),
+       (select bucket from accounts where id = $3))`,
     [
       grant.id,
       grant.secret,
@@ -348,6 +350,7 @@ function revocationOf(which: Revocation): RevocationQuery {
 export function grantFrom(row: GrantRow): Grant {
   return {
     id: row.id,
+    bucket: row.bucket,
     accountId: row.account_id,
     userId: row.user_id,
     applicationId: row.application_id,

@@ -1,0 +1,84 @@
+/** `latchkey cell init|add|reserve|list`: cells of a divided installation. docs/scale.md, "Cells". */
+import type { Command } from 'commander'
+import { readConfig } from '../config.ts'
+import { homeOf } from '../core/cells/map.ts'
+import { addCell, countShares, makeFirstCell, reserveBucket } from '../flows/cells/commission.ts'
+import { readCellMap } from '../store/cells/map.ts'
+import { type OutputOptions, print } from './client/output.ts'
+import { unwrap } from './output.ts'
+import { withDatabase } from './wiring.ts'
+
+type CellOptions = OutputOptions & { name: string; address: string }
+
+export function defineCell(cell: Command): void {
+  cell
+    .command('init')
+    .description('Make this installation the first cell, which is the home cell. Nothing changes for its accounts.')
+    .argument('<number>', 'number of the cell, from 0 to 99')
+    .requiredOption('--name <name>', 'name of the cell, for operators')
+    .requiredOption('--address <url>', 'where its processes answer other cells')
+    .option('--json', 'print one JSON object')
+    .action((number: string, options: CellOptions) => {
+      const { databaseUrl } = readConfig(['databaseUrl'])
+      return withDatabase(databaseUrl, async (db) => {
+        const { id } = unwrap(await makeFirstCell(db, databaseUrl, newCell(number, options)))
+        print(options, { id }, `Cell ${id} is the home cell. Start its processes with CELL=${id}.`)
+      })
+    })
+
+  cell
+    .command('add')
+    .description(
+      'Add a cell: copy the global tables to its migrated, empty database, and give it its share of buckets and code prefixes. Run it in the home cell. Can be repeated.',
+    )
+    .argument('<number>', 'number of the new cell')
+    .requiredOption('--name <name>', 'name of the cell, for operators')
+    .requiredOption('--address <url>', 'where its processes answer other cells')
+    .requiredOption('--database <url>', 'database of the new cell, as a superuser')
+    .option('--home-database <url>', 'DATABASE_URL as the new cell’s PostgreSQL reaches it, if it differs')
+    .option('--json', 'print one JSON object')
+    .action((number: string, options: CellOptions & { database: string; homeDatabase?: string }) => {
+      const { databaseUrl } = readConfig(['databaseUrl'])
+      return withDatabase(databaseUrl, async (db) => {
+        const from = options.homeDatabase ?? databaseUrl
+        const added = unwrap(await addCell(db, databaseUrl, newCell(number, options), options.database, from))
+        const { id, buckets, prefixes } = added
+        const words = `Cell ${id} has ${buckets} buckets and ${prefixes} code prefixes. Start its processes with CELL=${id}. It issues device codes after one DEVICE_CODE_LIFETIME and a minute.`
+        print(options, added, words)
+      })
+    })
+
+  cell
+    .command('reserve')
+    .description('Give an account that will be large a bucket of its own, before it is created. Run it in the home cell.')
+    .argument('<account>', 'slug of the account')
+    .requiredOption('--cell <number>', 'cell in which the account will be created')
+    .option('--json', 'print one JSON object')
+    .action((slug: string, options: OutputOptions & { cell: string }) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const { bucket } = unwrap(await reserveBucket(db, slug, Number(options.cell)))
+        print(options, { bucket }, `The account "${slug}" will have bucket ${bucket}, in cell ${options.cell}.`)
+      }),
+    )
+
+  cell
+    .command('list')
+    .description('List cells with the number of their buckets and code prefixes.')
+    .option('--json', 'print one JSON object')
+    .action((options: OutputOptions) =>
+      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
+        const map = await readCellMap(db)
+        const cells = [...map.cells.values()].map((each) => ({ ...each, ...countShares(map, each.id) }))
+        const lines = cells.map(
+          ({ id, name, address, buckets, prefixes }) =>
+            `${id}\t${name}\t${address}\t${buckets} buckets\t${prefixes} prefixes${id === homeOf(map)?.id ? '\thome' : ''}`,
+        )
+        const words = lines.length > 0 ? lines.join('\n') : 'The installation is not divided into cells.'
+        print(options, { version: map.version, cells }, words)
+      }),
+    )
+}
+
+function newCell(number: string, { name, address }: CellOptions) {
+  return { id: /^\d{1,2}$/.test(number) ? Number(number) : -1, name, address }
+}

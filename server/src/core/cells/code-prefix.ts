@@ -1,0 +1,59 @@
+/**
+ * First two digits of a user code, which say in which cell it was issued. Digits have no room for a bucket: users type
+ * them all.
+ */
+
+export type CodePrefix = {
+  /** Two digits. */
+  readonly prefix: string
+  readonly cell: number
+  /** The cell that issued codes with this prefix before. */
+  readonly previousCell: number | null
+  readonly changedAt: number
+}
+
+/** All prefixes: 00 to 99. */
+export const PREFIXES = 100
+
+/** Limit of the time until every cell knows of a change. Usually it takes less than two seconds. */
+const SETTLING_MS = 60_000
+
+/** Whether codes of the previous cell with this prefix may still be live. */
+function isSettling({ previousCell, changedAt }: CodePrefix, now: number, lifetimeMs: number): boolean {
+  return previousCell !== null && now < changedAt + lifetimeMs + SETTLING_MS
+}
+
+/**
+ * Prefixes of the codes that a cell may issue. One that it got from another cell only when all codes of that cell have
+ * expired, so that two live codes never have the same digits.
+ */
+export function prefixesOf(
+  prefixes: readonly CodePrefix[],
+  cell: number,
+  now: number,
+  lifetimeMs: number,
+): readonly string[] {
+  return prefixes
+    .filter((each) => each.cell === cell && !isSettling(each, now, lifetimeMs))
+    .map(({ prefix }) => prefix)
+}
+
+/** The only cell that can have issued a live code with these digits. Null: none. */
+export function issuerOf(
+  prefixes: readonly CodePrefix[],
+  userCode: string,
+  now: number,
+  lifetimeMs: number,
+): number | null {
+  const found = prefixes.find(({ prefix }) => userCode.startsWith(prefix))
+  if (!found) return null
+  return isSettling(found, now, lifetimeMs) ? found.previousCell : found.cell
+}
+
+/**
+ * Number of live codes as if the cell issued codes with all prefixes: a guesser who knows the prefixes of the cell
+ * succeeds as often as with so many codes in an undivided installation.
+ */
+export function spreadOverAll(liveCodes: number, prefixes: number): number {
+  return (liveCodes * PREFIXES) / Math.max(1, prefixes)
+}

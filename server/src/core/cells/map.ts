@@ -1,0 +1,57 @@
+/**
+ * Map of an installation that is divided into cells: which cell has which bucket of accounts. Every process has a copy.
+ * docs/decisions/0060-cells-on-plain-postgresql.md.
+ */
+import type { CodePrefix } from './code-prefix.ts'
+
+export type Cell = {
+  /** 0 to 99. */
+  readonly id: number
+  readonly name: string
+  /** URL at which its processes answer other cells. */
+  readonly address: string
+  /** Scopes, applications, publishers and this map are changed here. */
+  readonly home: boolean
+}
+
+export type CellMap = {
+  readonly version: number
+  readonly cells: ReadonlyMap<number, Cell>
+  /** Cell by bucket. */
+  readonly buckets: ReadonlyMap<number, number>
+  readonly prefixes: readonly CodePrefix[]
+  /** By slug: accounts whose bucket is not computed. */
+  readonly accountBuckets: ReadonlyMap<string, number>
+}
+
+/** Number of buckets of accounts. */
+export const BUCKETS = 4096
+
+export const MAX_CELL = 99
+
+/** Buckets from here on belong to a cell for ever: what carries one stays where it was made. */
+const CELL_BUCKETS = 0xf000
+
+/** Bucket of what a cell issues before the account is known: device codes, dialogs. */
+export function bucketOfCell(cell: number): number {
+  return CELL_BUCKETS | cell
+}
+
+/** Null: no cell has this bucket. */
+export function cellOfBucket({ cells, buckets }: Pick<CellMap, 'cells' | 'buckets'>, bucket: number): Cell | null {
+  const id = bucket >= CELL_BUCKETS ? bucket - CELL_BUCKETS : buckets.get(bucket)
+  return (id === undefined ? undefined : cells.get(id)) ?? null
+}
+
+export function homeOf({ cells }: Pick<CellMap, 'cells'>): Cell | null {
+  return [...cells.values()].find(({ home }) => home) ?? null
+}
+
+/**
+ * Keys that a new cell takes over: its share, from the cell `from`, the last ones first. `owned`: keys of that cell that
+ * can be given away.
+ */
+export function shareFor<Key>(owned: readonly Key[], all: number, cells: number): readonly Key[] {
+  const share = Math.floor(all / cells)
+  return share === 0 ? [] : owned.slice(-share)
+}
