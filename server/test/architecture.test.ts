@@ -18,6 +18,7 @@ const LAYERS = [
     'telemetry',
     'mail.ts',
     'outbound.ts',
+    'cell-link.ts',
     'geoip.ts',
     'host-service.ts',
     'dns.ts',

@@ -50,7 +50,9 @@ export function defineCell(cell: Command): void {
 
   cell
     .command('reserve')
-    .description('Give an account that will be large a bucket of its own, before it is created. Run it in the home cell.')
+    .description(
+      'Give an account that will be large a bucket of its own, before it is created. Run it in the home cell.',
+    )
     .argument('<account>', 'slug of the account')
     .requiredOption('--cell <number>', 'cell in which the account will be created')
     .option('--json', 'print one JSON object')

@@ -7,11 +7,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
+import { QUESTIONS } from '../flows/cells/cells.ts'
 import type { Context } from '../flows/context.ts'
 import { findAsset } from '../pages/ui/assets.ts'
 import { createRequestId } from '../secrets/random.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
+import { createCellServer } from './cells/questions.ts'
 import { createAddressReader } from './client-address.ts'
 import { createHostReader } from './hosts.ts'
 import { createPathMatcher } from './path-template.ts'
@@ -104,6 +106,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const serveEndpoint = createEndpointServer(context, addressOf)
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
+  const serveCell = context.cells && createCellServer(context, context.cells)
 
   const serve = async (request: IncomingMessage, response: ServerResponse, scope: RequestScope): Promise<void> => {
     const startedAt = performance.now()
@@ -113,6 +116,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
+      if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
       const endpoint = slug === null ? findEndpoint(path) : undefined
       if (endpoint) {
         const { found, segments } = endpoint

@@ -108,6 +108,9 @@ export function startBackground(context: Context): Background {
       return AWAY
     }
   }
+  const { cells } = context
+  /** For tasks that change applications, which only the home cell does. */
+  const atHome = (task: () => Promise<unknown>) => async () => (!cells || cells.isHome() ? task() : null)
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
   const seal = () => sealer.run().catch(expected)
@@ -122,7 +125,13 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
-    repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context).catch(expected)),
+    ...(cells ? [repeat(context, 'reading the map of cells', REFRESH_MS, () => cells.refresh().catch(expected))] : []),
+    repeat(
+      context,
+      'judging applications',
+      JUDGE_MS,
+      atHome(() => judgeApplications(context).catch(expected)),
+    ),
     repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context).catch(expected)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run().catch(expected)),
@@ -133,7 +142,12 @@ export function startBackground(context: Context): Background {
     repeat(context, 'erasing closed accounts', ERASE_MS, () => eraseClosedAccounts(context.db).catch(expected)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context).catch(expected)),
-    repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context).catch(expected)),
+    repeat(
+      context,
+      'checking publishers',
+      PUBLISHER_MS,
+      atHome(() => recheckPublisher(context).catch(expected)),
+    ),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),

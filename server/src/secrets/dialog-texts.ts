@@ -47,26 +47,38 @@ export function digestBrowserMark(mark: string): string {
   return hash('sha256', mark, 'base64url')
 }
 
-export function signDialogReference(keys: Keyset, dialogId: string, browserMark: string): string {
-  return sign(dialogReference, keys.signing, uuidBytes(dialogId), browserMark)
+export function signDialogReference(keys: Keyset, dialogId: string, browserMark: string, bucket = BUCKET): string {
+  return sign({ ...dialogReference, bucket }, keys.signing, uuidBytes(dialogId), browserMark)
 }
 
 export function verifyDialogReference(keys: Keyset, text: string, browserMark: string): string | null {
   return uuidOrNull(verify(dialogReference, keys, text, browserMark))
 }
 
-export function signAccountReference(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
-  return sign(accountReference, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
+export function signAccountReference(
+  keys: Keyset,
+  dialogId: string,
+  slug: string,
+  browserDigest: string,
+  bucket = BUCKET,
+): string {
+  return sign({ ...accountReference, bucket }, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
 }
 
 export function verifyAccountReference(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
   return uuidOrNull(verify(accountReference, keys, text, `${slug}\n${browserDigest}`))
 }
 
-export function signPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {
+export function signPushedRequest(
+  keys: Keyset,
+  dialogId: string,
+  expiresAt: number,
+  applicationId: string,
+  bucket = BUCKET,
+): string {
   const expiry = Buffer.alloc(6)
   expiry.writeUIntBE(Math.floor(expiresAt), 0, 6)
-  return sign(pushed, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
+  return sign({ ...pushed, bucket }, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
 }
 
 export function verifyPushedRequest(

@@ -33,9 +33,7 @@ export function prefixesOf(
   now: number,
   lifetimeMs: number,
 ): readonly string[] {
-  return prefixes
-    .filter((each) => each.cell === cell && !isSettling(each, now, lifetimeMs))
-    .map(({ prefix }) => prefix)
+  return prefixes.filter((each) => each.cell === cell && !isSettling(each, now, lifetimeMs)).map(({ prefix }) => prefix)
 }
 
 /** The only cell that can have issued a live code with these digits. Null: none. */

@@ -18,16 +18,19 @@ export type Place = {
 
 export type HandOverStep =
   | { readonly answer: 'handed'; readonly next: Place }
+  /** The issuer has it, and wants it itself. */
+  | { readonly answer: 'here' }
   /** Another cell has it, which has to give it back first. */
   | { readonly answer: 'elsewhere'; readonly holder: number }
   /** A user of another account has claimed it here. */
   | { readonly answer: 'claimed' }
   | { readonly answer: 'not_open' }
 
-/** In the issuer's cell: a user of an account in the cell `to` entered the code. */
-export function handOver(code: DeviceCode & Place, to: number, now: number): HandOverStep {
+/** In the issuer's cell. `to`: the cell of the account whose user entered the code; null: the issuer itself. */
+export function handOver(code: DeviceCode & Place, to: number | null, now: number): HandOverStep {
   const { handedTo, handovers } = code
   if (handedTo !== null && handedTo !== to) return { answer: 'elsewhere', holder: handedTo }
+  if (to === null) return { answer: 'here' }
   if (handedTo === null && !isOpen(code, now)) return { answer: 'not_open' }
   if (handedTo === null && code.claimedBy !== null) return { answer: 'claimed' }
   // Also if it was handed to this cell before: it may not have received the row.
@@ -60,7 +63,11 @@ export function giveBack(
   return code.claimedBy === null ? returned : { answer: 'claimed' }
 }
 
-/** Whether the row of a hand-over replaces what is known here. */
-export function isNewer(known: Place, handovers: number): boolean {
-  return handovers > known.handovers
+/**
+ * In the issuer's cell, when `holder` has given the code back. Null: it was handed over meanwhile, and has to be looked
+ * at again. `asked`: the row as it was when the holder was asked.
+ */
+export function handOn(code: Place, asked: Place, to: number | null): Place | null {
+  const unchanged = code.handedTo === asked.handedTo && code.handovers === asked.handovers
+  return unchanged ? { handedTo: to, handovers: asked.handovers + 1 } : null
 }

@@ -57,7 +57,8 @@ export async function addAccount(
   if ('elsewhere' in place) return refused(place.elsewhere)
   const id = createId('acc')
   const { externalId = null } = account
-  if (!(await insertAccount(tx, { id, slug, name, externalId, bucket: place.bucket }))) return exists(await alreadyThere(tx, account))
+  if (!(await insertAccount(tx, { id, slug, name, externalId, bucket: place.bucket })))
+    return exists(await alreadyThere(tx, account))
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
   await recordEvent(tx, { kind: 'account.created', actor, accountId: id })

@@ -29,7 +29,8 @@ export type NewCell = Pick<Cell, 'id' | 'name' | 'address'>
 
 function problemOf({ id, name, address }: NewCell): string | null {
   if (!(Number.isInteger(id) && id >= 0 && id <= MAX_CELL)) return `A cell’s number is from 0 to ${MAX_CELL}.`
-  if (!/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(name)) return 'A cell’s name has lowercase letters, digits and hyphens.'
+  if (!/^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$/.test(name))
+    return 'A cell’s name has lowercase letters, digits and hyphens.'
   if (!/^https?:\/\/[^/?#]+$/.test(address)) return 'A cell’s address is a URL without a path: http://10.0.1.5:8080.'
   return null
 }

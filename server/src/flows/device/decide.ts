@@ -30,6 +30,7 @@ import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
 import { isAsShown } from '../grants/describe-consent.ts'
 import { readApproval } from './read-approval.ts'
+import { announceDecision } from './wake-polls.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
@@ -61,7 +62,7 @@ export async function grantDeviceCode(
   onPage: ShownOnPage | null = null,
   test: TestMode | null = null,
 ): Promise<GrantResult> {
-  const { db, gate, decisionBus, events, config } = context
+  const { db, events, config } = context
   const grantId = createGrantId()
 
   const result = await db.transaction(async (tx) => {
@@ -113,11 +114,12 @@ export async function grantDeviceCode(
       requestedFrom: code.requestedFrom,
     })
     await saveDeviceCode(tx, step.next)
-    return { outcome: 'granted', consent, applicationId: application.id, accountId: account.id } as const
+    const about = { applicationId: application.id, accountId: account.id, issuedBy: code.issuedBy }
+    return { outcome: 'granted', consent, ...about } as const
   })
 
   if (result.outcome !== 'granted') return result
-  await Promise.all([gate.drop(key.id), decisionBus.announce(key.id)])
+  await announceDecision(context, key.id, result.issuedBy)
   events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
 }
@@ -167,11 +169,11 @@ export async function rejectDeviceCode(
       const detail = { requestedFrom: locked.code.requestedFrom }
       await recordEvent(tx, { kind: 'code.reported', ...event, detail })
     }
-    return about
+    return { ...about, issuedBy: locked.code.issuedBy }
   })
 
   if (!rejected) return { outcome: 'not_open' }
-  await Promise.all([context.gate.drop(key.id), context.decisionBus.announce(key.id)])
+  await announceDecision(context, key.id, rejected.issuedBy)
   context.events.codeRejected(rejected.applicationId, rejected.accountId)
   return { outcome: 'rejected' }
 }

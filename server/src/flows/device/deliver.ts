@@ -6,46 +6,61 @@
  * the next one with the same key. If this process dies, the next poll after the lease's end gets them.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { confirm, type Delivery, type DeviceCode, release } from '../../core/device/code.ts'
+import { confirm, type Delivery, release } from '../../core/device/code.ts'
 import { type DeviceCodeKey, lockDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
 import { type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
 /** Returned by a poll with a final outcome; its caller confirms or releases the delivery with it. */
-export type DeliveryTicket = DeviceCodeKey & { readonly delivery: Delivery }
+export type DeliveryTicket = DeviceCodeKey & {
+  readonly delivery: Delivery
+  /** The cell that has the code. Absent: this one. */
+  readonly holder?: number
+}
 
 export function confirmDelivery(context: Context, ticket: DeliveryTicket): Promise<void> {
-  return settleCode(context, ticket, confirm)
+  return settleCode(context, ticket, 'confirm')
 }
 
 export function releaseDelivery(context: Context, ticket: DeliveryTicket): Promise<void> {
-  return settleCode(context, ticket, release)
+  return settleCode(context, ticket, 'release')
 }
 
-function settleCode(
-  context: Context,
-  ticket: DeliveryTicket,
-  step: (code: DeviceCode, delivery: Delivery) => DeviceCode,
-): Promise<void> {
-  return settle(context, async (tx) => {
-    const locked = await lockDeviceCode(tx, ticket)
-    if (!locked) return
-    const next = step(locked.code, ticket.delivery)
-    if (next !== locked.code) await saveDeviceCode(tx, next)
+const STEPS = { confirm, release } as const
+
+export type Settlement = keyof typeof STEPS
+
+function settleCode(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+  const { holder, ...own } = ticket
+  if (holder === undefined) return settle(context, (tx) => settleHere(tx, ticket, how))
+  return persist(context, async () => {
+    await context.cells?.ask(holder, 'settle', { ticket: own, how })
   })
 }
 
-/** Retries for half a minute, in case PostgreSQL becomes unavailable right after the answer was sent. */
+/** In the cell that has the code. */
+export async function settleHere(tx: Transaction, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+  const locked = await lockDeviceCode(tx, ticket)
+  if (!locked) return
+  const next = STEPS[how](locked.code, ticket.delivery)
+  if (next !== locked.code) await saveDeviceCode(tx, next)
+}
+
+/** Retries for half a minute, in case PostgreSQL, or the other cell, becomes unavailable after the answer was sent. */
 const TRY_EVERY_MS = 500
 const TRIES = 60
 
 /** Stores whether an answer was sent or lost. Retries while PostgreSQL is unavailable; never throws. */
-export async function settle(context: Context, work: (tx: Transaction) => Promise<void>): Promise<void> {
+export function settle(context: Context, work: (tx: Transaction) => Promise<void>): Promise<void> {
+  return persist(context, () => context.db.transaction(work))
+}
+
+async function persist(context: Context, work: () => Promise<void>): Promise<void> {
   let failure: unknown
   for (let attempt = 0; attempt < TRIES; attempt += 1) {
     if (attempt > 0) await sleep(TRY_EVERY_MS, undefined, { ref: false })
     try {
-      return await context.db.transaction(work)
+      return await work()
     } catch (error) {
       if (!(error instanceof Unavailable)) return context.events.unexpected('delivery', error)
       failure = error

@@ -18,6 +18,7 @@ import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../../stor
 import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
+import { type FetchedCode, fetchCode } from './fetch-code.ts'
 
 export type EntryResult =
   | {
@@ -43,7 +44,12 @@ export async function enterUserCode(
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  return context.db.transaction(async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor)).result)
+  const user = context.cells && (await readUser(context.db, userId))
+  const account = user && (await readAccount(context.db, user.accountId))
+  const fetched = account && (await fetchCode(context, account.policy, read.userCode, actor))
+  return context.db.transaction(
+    async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor, fetched)).result,
+  )
 }
 
 export type WebEntryResult =
@@ -66,17 +72,25 @@ export async function enterCode(
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
 
   const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
+  const actor = byUser(sessionUser.id)
+  if (context.cells) {
+    // Other cells are not asked for more guesses than this one answers. What they answered counts only below.
+    const allowance = mayEnterCode(await context.db.transaction((tx) => lockEntryHistory(tx, who)))
+    if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
+  }
+  const fetched = await fetchCode(context, rules.policy, read.userCode, actor)
   return context.db.transaction(async (tx) => {
     const history = await lockEntryHistory(tx, who)
     const allowance = mayEnterCode(history)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const { result, met } = await claimUserCode(context, tx, sessionUser.id, read.userCode, byUser(sessionUser.id))
+    const { result, met } = await claimUserCode(context, tx, sessionUser.id, read.userCode, actor, fetched)
     // Queried in every case, for equal timing as in claimUserCode.
     const known = await findByUserCode(tx, digestUserCode(context.config.keys, read.userCode))
-    const outcome = met ? 'claimed' : known ? 'known' : 'missed'
+    const exists = known !== null || (fetched !== null && fetched.answer !== 'unknown')
+    const outcome = met ? 'claimed' : exists ? 'known' : 'missed'
     const application = met?.application ?? null
-    const requestedNetwork = met && networkOf(met.code.requestedFrom)
+    const requestedNetwork = met && networkOf(met.requestedFrom)
     await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
     if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
       await recordEvent(tx, {
@@ -94,8 +108,10 @@ export async function enterCode(
 type Claimed = {
   readonly result: EntryResult
   /** The open code that was entered, even if another user has claimed it: every user counts towards a crowd. */
-  readonly met: { readonly code: StoredDeviceCode; readonly application: Pick<Application, 'id' | 'name'> } | null
+  readonly met: (RequestOriginAddress & { readonly application: Pick<Application, 'id' | 'name'> }) | null
 }
+
+type RequestOriginAddress = Pick<StoredDeviceCode, 'requestedFrom'>
 
 const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
 
@@ -105,13 +121,20 @@ async function claimUserCode(
   userId: string,
   userCode: string,
   actor: Actor,
+  fetched: FetchedCode | null,
 ): Promise<Claimed> {
   const locked = await lockLiveUserCode(tx, digestUserCode(config.keys, userCode))
   const user = await lockUser(tx, userId)
   // All three are queried in every case, so that timing does not reveal whether a code exists.
-  const application = await findApplication(tx, locked?.code.applicationId ?? '')
+  const closed = fetched?.answer === 'closed' ? fetched.code : null
+  const application = await findApplication(tx, locked?.code.applicationId ?? closed?.applicationId ?? '')
   const account = await readAccount(tx, user?.accountId ?? '')
   const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
+  if (closed && user && application) {
+    const about = { accountId: user.accountId, userId, applicationId: application.id, deviceCodeId: closed.id }
+    await recordEvent(tx, { kind: 'code.closed', actor, ...about })
+    return { ...NOT_RECOGNISED, met: { requestedFrom: closed.requestedFrom, application } }
+  }
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // Codes of an application in test mode are decided by its own tests only.
@@ -126,8 +149,9 @@ async function claimUserCode(
     const whose = { accountId: claimant.accountId, userId: claimant.id }
     await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
   }
-  const met = { code: { ...locked.code, ...step.next }, application }
-  if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, ...met }, met }
+  const code = { ...locked.code, ...step.next }
+  const met = { requestedFrom: code.requestedFrom, application }
+  if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, code, application }, met }
   return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
 }
 

@@ -5,16 +5,20 @@
  * the end of this file: lock, decide, save, issue. It is sent once; `deliver.ts` defines "sent".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cellOfBucket } from '../../core/cells/map.ts'
 import { isExpired, isForgotten, LEASE_MS, poll, type Variant } from '../../core/device/code.ts'
 import { MAX_HINT_MS, paceFor } from '../../gate/gate.ts'
+import { bucketOf } from '../../secrets/bucket.ts'
 import type { DeviceCodeText } from '../../secrets/device-code-text.ts'
 import { digestIdempotencyKey } from '../../secrets/idempotency-key.ts'
 import { createLeaseId } from '../../secrets/random.ts'
 import { lockDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
+import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
 import { type IssuedKey, type IssuedTokenSet, issueFirst } from '../grants/issue.ts'
 import type { DeliveryTicket } from './deliver.ts'
+import { handOverCode } from './hand-over.ts'
 import type { HeldPoll } from './held-polls.ts'
 
 export type PollRequest = {
@@ -37,7 +41,12 @@ export type Wait = {
 
 /** The six outcomes. The caller confirms or releases a ticket with `deliver.ts`; a repeated answer has no ticket. */
 export type PollResult = (
-  | { readonly outcome: 'auth_pending' | 'slow_down'; readonly intervalSeconds: number }
+  | {
+      readonly outcome: 'auth_pending' | 'slow_down'
+      readonly intervalSeconds: number
+      /** Another cell has the code. */
+      readonly elsewhere?: true
+    }
   | { readonly outcome: 'invalid' }
   | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
   | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
@@ -59,6 +68,8 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   const code = context.verifyDeviceCode(request.deviceCode, request.applicationId)
   if (!code || code.variant !== request.variant) return INVALID
   if (isForgotten(code, applications.now())) return INVALID
+  // Only the cell that issued a code can say something final about it.
+  if (context.cells && !isIssuedHere(context.cells, request.deviceCode)) return notYet(code, false)
 
   const held = request.wait && context.heldPolls.open(code.id, request.applicationId)
   try {
@@ -70,12 +81,15 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
     return request.wait && held && result.outcome === 'auth_pending'
-      ? await hold(context, request, code, request.wait, held)
+      ? await hold(context, request, code, request.wait, held, result.elsewhere ?? false)
       : result
   } finally {
     held?.close()
   }
 }
+
+/** While another cell has the code, it is asked this often: its announcement of the decision may be lost. */
+const ASK_EVERY_MS = 1_500
 
 /** Waits until the code is decided or expires, its time is over, or the poll is released. */
 async function hold(
@@ -84,18 +98,25 @@ async function hold(
   code: DeviceCodeText,
   wait: Wait,
   held: HeldPoll,
+  elsewhere: boolean,
 ): Promise<PollResult> {
   const heldFrom = performance.now()
   const expiresInMs = code.expiresAt - context.applications.now()
   const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
   const stopWatching = wait.onDisconnect(held.release)
+  let atMostMs = elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
   try {
     for (;;) {
-      const woken = await held.until(Math.max(0, heldFrom + waitMs - performance.now()))
-      const ended = woken === 'released' || (woken === 'over' && !isExpired(code, context.applications.now()))
+      const leftMs = Math.max(0, heldFrom + waitMs - performance.now())
+      const woken = await held.until(Math.min(leftMs, atMostMs))
+      const over = woken === 'over' && leftMs <= atMostMs
+      const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
       const result = ended ? notYet(code, false) : await lookOrWait(context, request, code, false)
-      // A wrong announcement: the code is still pending.
-      if (woken === 'decided' && result.outcome === 'auth_pending') continue
+      // A wrong announcement, or the other cell was asked: the code is still pending.
+      if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
+        atMostMs = result.elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
+        continue
+      }
       return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
     }
   } finally {
@@ -110,7 +131,10 @@ async function lookOrWait(
   early: boolean,
 ): Promise<PollResult> {
   try {
-    return await look(context, request, code, early)
+    const { keys } = context.config
+    const idempotencyKey =
+      request.idempotencyKey === null ? null : digestIdempotencyKey(keys, request.idempotencyKey, code.id)
+    return await look(context, { code, idempotencyKey, early })
   } catch (error) {
     // Without PostgreSQL no final outcome is possible, even past the code's expiry: a stored grant may not have been
     // delivered yet. The device keeps polling and nothing is lost. The same for an unexpected error.
@@ -119,18 +143,27 @@ async function lookOrWait(
   }
 }
 
-function notYet(code: DeviceCodeText, early: boolean): PollResult {
+function notYet(code: PolledCode, early: boolean): PollResult {
   return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
 }
+
+/** A poll without what only the cell of its arrival needs: who asked, and how long they wait. */
+export type Look = {
+  readonly code: PolledCode
+  /** Digest. */
+  readonly idempotencyKey: string | null
+  readonly early: boolean
+}
+
+type PolledCode = Pick<DeviceCodeText, 'id' | 'expiresAt' | 'intervalSeconds'>
 
 /** Waits while another poll delivers the outcome, until that delivery has succeeded or failed. */
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
 
-async function look(context: Context, request: PollRequest, code: DeviceCodeText, early: boolean): Promise<PollResult> {
-  const idempotencyKey =
-    request.idempotencyKey === null ? null : digestIdempotencyKey(context.config.keys, request.idempotencyKey, code.id)
+async function look(context: Context, { code, idempotencyKey, early }: Look): Promise<PollResult> {
   for (const waitMs of WAITS_MS) {
     const found = await context.reads.status(code)
+    if (found && found.handedTo !== null) return lookElsewhere(context, { code, idempotencyKey, early }, found.handedTo)
     if (found?.status === 'pending') {
       context.gate.hint(code.id, Math.min(MAX_HINT_MS, found.remainingMs))
       return notYet(code, early)
@@ -151,9 +184,36 @@ async function look(context: Context, request: PollRequest, code: DeviceCodeText
   return notYet(code, early)
 }
 
+/** In the cell that has the code. Null: this one does not have it. */
+export async function lookHere(context: Context, asked: Look): Promise<PollResult | null> {
+  const found = await context.reads.status(asked.code)
+  return found?.handedTo === null ? look(context, asked) : null
+}
+
+/** No hint is stored: the decision is made in another cell, which may not be able to tell this one. */
+async function lookElsewhere(context: Context, asked: Look, holder: number): Promise<PollResult> {
+  const { cells, applications } = context
+  const { code, early } = asked
+  if (!cells) return notYet(code, early)
+  const { result } = await cells.ask<{ result: PollResult | null }>(holder, 'look', { ...asked })
+  if (result === null && isExpired(code, applications.now())) {
+    // It never received the code, or has given it back.
+    const back = await handOverCode(context, cells, { key: code }, null)
+    if (back.answer === 'here') return look(context, asked)
+  }
+  if (result === null || result.outcome === 'auth_pending' || result.outcome === 'slow_down') {
+    return { ...notYet(code, early), elsewhere: true } as PollResult
+  }
+  return 'ticket' in result && result.ticket ? { ...result, ticket: { ...result.ticket, holder } } : result
+}
+
+function isIssuedHere(cells: Cells, deviceCode: string): boolean {
+  return cellOfBucket(cells.map(), bucketOf(deviceCode) ?? 0)?.id === cells.own
+}
+
 function collect(
   context: Context,
-  code: DeviceCodeText,
+  code: PolledCode,
   idempotencyKey: string | null,
   tooEarly: boolean,
 ): Promise<PollResult | 'being_delivered'> {
@@ -162,6 +222,8 @@ function collect(
   return context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, code)
     if (!locked) return INVALID
+    // Handed over since it was read.
+    if (locked.code.handedTo !== null) return notYet(code, tooEarly)
     const step = poll(locked.code, { now: locked.now, tooEarly, leaseId, idempotencyKey })
     switch (step.answer) {
       case 'invalid':

@@ -7,6 +7,7 @@ import { byUser } from '../../core/audit/actor.ts'
 import { decide } from '../../core/dialog/dialog.ts'
 import { isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { resolveConsent } from '../../core/grants/scope.ts'
+import { ownBucket } from '../../secrets/bucket.ts'
 import { signAuthorizationCode } from '../../secrets/dialog-texts.ts'
 import { createGrantId } from '../../secrets/random.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
@@ -107,5 +108,10 @@ export async function decideDialog(
   if (granted) events.granted(grantId, granted.applicationId, granted.accountId)
   if (denied) events.dialogDenied(denied.applicationId, denied.accountId)
   if (answer.decision === 'cancel') return { outcome: 'denied', redirectUri, state }
-  return { outcome: 'allowed', code: signAuthorizationCode(config.keys, dialogId), redirectUri, state }
+  return {
+    outcome: 'allowed',
+    code: signAuthorizationCode(config.keys, dialogId, ownBucket(config.cell)),
+    redirectUri,
+    state,
+  }
 }

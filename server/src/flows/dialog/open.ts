@@ -13,6 +13,7 @@ import { isEchoable } from '../../core/dialog/state.ts'
 import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { NOWHERE } from '../../gate/limiter.ts'
+import { ownBucket } from '../../secrets/bucket.ts'
 import { digestBrowserMark, signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../../secrets/pkce.ts'
 import { insertDialog, openInBrowser } from '../../store/dialog/dialogs.ts'
@@ -122,7 +123,7 @@ export const PUSHED_LIFETIME_MS = 90_000
 
 export function pushedReference(context: Context, dialogId: string, applicationId: string): string {
   const expiresAt = context.applications.now() + PUSHED_LIFETIME_MS
-  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
+  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId, ownBucket(context.config.cell))
 }
 
 /**

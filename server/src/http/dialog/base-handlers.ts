@@ -9,6 +9,7 @@ import type { Context } from '../../flows/context.ts'
 import { type DialogRefusal, openDialog, openPushed, pushedReference } from '../../flows/dialog/open.ts'
 import { type OpenQuestion, readQuestion } from '../../flows/dialog/read.ts'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog/problem.tsx'
+import { ownBucket } from '../../secrets/bucket.ts'
 import {
   createBrowserMark,
   isBrowserMark,
@@ -27,7 +28,7 @@ export const authorize: BaseHandler = async (context, request) => {
   const mark = markOf(request) ?? createBrowserMark()
   const result = await open(context, request, mark)
   if (result.outcome !== 'opened') return refused(context, request, result)
-  const text = signDialogReference(context.config.keys, result.dialogId, mark)
+  const text = signDialogReference(context.config.keys, result.dialogId, mark, ownBucket(context.config.cell))
   return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
 }
 
@@ -114,7 +115,8 @@ export const passOn: BaseHandler = async (context, request) => {
   if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
     return problem(request, 'other_browser', null)
   }
-  const text = signAccountReference(context.config.keys, dialogId, slug, browserDigest)
+  const { keys, cell } = context.config
+  const text = signAccountReference(keys, dialogId, slug, browserDigest, ownBucket(cell))
   return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }
 }
 

@@ -44,10 +44,9 @@ export async function readThisCell(db: Queryable): Promise<number | null> {
 }
 
 export async function setThisCell(db: Queryable, cell: number): Promise<void> {
-  await db.query(
-    'insert into this_cell (cell) values ($1) on conflict (only_row) do update set cell = excluded.cell',
-    [cell],
-  )
+  await db.query('insert into this_cell (cell) values ($1) on conflict (only_row) do update set cell = excluded.cell', [
+    cell,
+  ])
 }
 
 /** The home cell, if this database is another one. Null: this is the home cell, or the installation is not divided. */
@@ -60,9 +59,7 @@ export async function readOtherHome(db: Queryable): Promise<Pick<Cell, 'id' | 'n
 
 /** Locks the map for a change and returns its new version. Null: there is no map. */
 export async function nextMapVersion(tx: Transaction): Promise<number | null> {
-  const { rows } = await tx.query<{ version: number }>(
-    'update cell_map set version = version + 1 returning version',
-  )
+  const { rows } = await tx.query<{ version: number }>('update cell_map set version = version + 1 returning version')
   return rows[0]?.version ?? null
 }
 

@@ -45,7 +45,9 @@ export async function readWalLevel(session: Session): Promise<string> {
 
 /** In the home cell. A publisher is an account with an application; the row filter needs it in the replica identity. */
 export async function publishGlobalTables(session: Session): Promise<void> {
-  await session.query('create unique index concurrently if not exists accounts_publisher_idx on accounts (id, publisher)')
+  await session.query(
+    'create unique index concurrently if not exists accounts_publisher_idx on accounts (id, publisher)',
+  )
   await session.query('alter table accounts replica identity using index accounts_publisher_idx')
   await session.query(
     'update accounts set publisher = true where not publisher and id in (select account_id from applications)',

@@ -2,12 +2,20 @@
  * The table device_codes. A row is found by the id and expiry that its device code carries, or by a digest of
  * its user code.
  */
+import type { Place } from '../../core/cells/hand-over.ts'
 import type { DeviceCode } from '../../core/device/code.ts'
 import type { StoredUserCode } from '../../secrets/user-code.ts'
 import { lockByNames } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-export type StoredDeviceCode = DeviceCode & RequestOrigin & StoredUserCode & { readonly createdAt: number }
+export type StoredDeviceCode = DeviceCode &
+  RequestOrigin &
+  StoredUserCode &
+  Place & {
+    readonly createdAt: number
+    /** The cell that issued it; null: this one. */
+    readonly issuedBy: number | null
+  }
 
 /** Origin of a request for a code: the address that the server saw, and what the device says it is. */
 export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
@@ -18,11 +26,11 @@ export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 /** A row with PostgreSQL's time when it was read, by which its expiry is judged. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
-const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
+export const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
   scopes, state, claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
-  requested_with`
+  requested_with, handed_to, issued_by, handovers`
 
-type Row = {
+export type Row = {
   id: string
   expires_at: number
   created_at: number
@@ -43,6 +51,9 @@ type Row = {
   idempotency_key: string | null
   requested_from: string | null
   requested_with: string | null
+  handed_to: number | null
+  issued_by: number | null
+  handovers: number
   now: number
 }
 
@@ -97,7 +108,7 @@ export async function lockDeviceCode(tx: Transaction, key: DeviceCodeKey): Promi
     text: `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2 for update`,
     values: [key.id, new Date(key.expiresAt)],
   })
-  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+  return rows[0] ? foundFrom(rows[0]) : null
 }
 
 /** Reads without a lock, for display. */
@@ -106,16 +117,16 @@ export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise
     `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
     [key.id, new Date(key.expiresAt)],
   )
-  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+  return rows[0] ? foundFrom(rows[0]) : null
 }
 
 export async function lockLiveUserCode(tx: Transaction, digests: readonly Buffer[]): Promise<Found | null> {
   const { rows } = await tx.query<Row>(
     `select ${COLUMNS}, now() as now from device_codes
-     where user_code_digest = any($1::bytea[]) and status = 'pending' and expires_at > now() for update`,
+     where user_code_digest = any($1::bytea[]) and status = 'pending' and handed_to is null and expires_at > now() for update`,
     [digests],
   )
-  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+  return rows[0] ? foundFrom(rows[0]) : null
 }
 
 /**
@@ -128,7 +139,7 @@ export async function findByUserCode(db: Queryable, digests: readonly Buffer[]):
      order by created_at desc limit 1`,
     [digests],
   )
-  return rows[0] ? { code: fromRow(rows[0]), now: rows[0].now } : null
+  return rows[0] ? foundFrom(rows[0]) : null
 }
 
 /** Saves every column that a step of the state machine can change. */
@@ -165,6 +176,8 @@ export type DeviceCodeStatus = {
   readonly remainingMs: number
   /** Key of the poll that holds the outcome or received it. */
   readonly idempotencyKey: string | null
+  /** The cell that has the code; null: this one. */
+  readonly handedTo: number | null
 }
 
 /**
@@ -181,6 +194,7 @@ export async function readDeviceCodeStatuses(
     status: DeviceCodeStatus['status']
     remaining: number
     key: string | null
+    handed_to: number | null
   }>({
     name: 'read-device-code-statuses',
     text: `select id,
@@ -189,13 +203,20 @@ export async function readDeviceCodeStatuses(
              when status = 'pending' and expires_at > now() then 'pending'
              else 'final' end as status,
         greatest(0, extract(epoch from expires_at - now()) * 1000)::float8 as remaining,
-        idempotency_key as key
+        idempotency_key as key, handed_to
       from device_codes where id = any($1::uuid[]) and expires_at between $2 and $3`,
     values: [keys.map((key) => key.id), new Date(Math.min(...expiries)), new Date(Math.max(...expiries))],
   })
   return new Map(
-    rows.map((row) => [row.id, { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key }]),
+    rows.map((row) => [
+      row.id,
+      { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key, handedTo: row.handed_to },
+    ]),
   )
+}
+
+export function foundFrom(row: Row): Found {
+  return { code: fromRow(row), now: row.now }
 }
 
 function fromRow(row: Row): StoredDeviceCode {
@@ -211,6 +232,9 @@ function fromRow(row: Row): StoredDeviceCode {
     userCodeDigits: row.user_code_digits,
     requestedFrom: row.requested_from,
     requestedWith: row.requested_with,
+    handedTo: row.handed_to,
+    issuedBy: row.issued_by,
+    handovers: row.handovers,
     status: row.status,
     claimedBy: row.claimed_by,
     entryClosed: row.entry_closed,

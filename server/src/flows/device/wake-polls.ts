@@ -1,0 +1,12 @@
+/** Makes polls of a code read its row: it was decided, or another cell has it now. */
+import type { Context } from '../context.ts'
+
+export async function wakePolls({ gate, decisionBus }: Context, id: string): Promise<void> {
+  await Promise.all([gate.drop(id), decisionBus.announce(id)])
+}
+
+/** After a decision. `issuedBy`: the cell at which the device polls; null: this one. Another may miss it, and asks. */
+export async function announceDecision(context: Context, id: string, issuedBy: number | null): Promise<void> {
+  await wakePolls(context, id)
+  if (issuedBy !== null) void context.cells?.ask(issuedBy, 'decided', { id }).catch(() => {})
+}
