@@ -48,10 +48,10 @@ export function homeOf({ cells }: Pick<CellMap, 'cells'>): Cell | null {
 }
 
 /**
- * Keys that a new cell takes over: its share, from the cell `from`, the last ones first. `owned`: keys of that cell that
- * can be given away.
+ * Buckets or prefixes that a new cell takes over from the home cell: its share of all of them, but at most half of what
+ * the home cell has. `owned`: those that can be given away.
  */
 export function shareFor<Key>(owned: readonly Key[], all: number, cells: number): readonly Key[] {
-  const share = Math.floor(all / cells)
+  const share = Math.min(Math.floor(all / cells), Math.floor(owned.length / 2))
   return share === 0 ? [] : owned.slice(-share)
 }

@@ -61,6 +61,7 @@ export function createCellServer(context: Context, cells: Cells): CellServer {
     const text = JSON.stringify(await answer(context, cells, JSON.parse(body)))
     response.writeHead(200, {
       'content-type': 'application/json',
+      'content-length': Buffer.byteLength(text),
       'cache-control': 'no-store',
       [CELL_MAC]: signCellResponse(keys, proof, text),
     })
