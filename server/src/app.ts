@@ -81,14 +81,16 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const limiter = createLimiter(config, link)
   const outbound = createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers })
   const where = link ? 'redis' : 'in process'
+  const cells =
+    config.cell === null
+      ? null
+      : createCells(config.cell, db, createCellLink(config.keys, readRequestId), config.deviceCodeLifetimeMs)
+  await cells?.refresh()
   return {
     config,
     db,
     journal,
-    cells:
-      config.cell === null
-        ? null
-        : createCells(config.cell, db, createCellLink(config.keys, readRequestId), config.deviceCodeLifetimeMs),
+    cells,
     reads: gatherReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate, heldPolls),
@@ -213,7 +215,6 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   await markSigning(context.db, context.config.keys.signing.id)
   if (operatorAccount !== null) await markOperatorsAccount(context.db, operatorAccount)
   await checkCell(context)
-  await context.cells?.refresh()
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()

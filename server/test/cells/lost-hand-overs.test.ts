@@ -94,7 +94,8 @@ test('users of three cells who enter a code at the same moment: one has it, or i
     expect(holders).toHaveLength(1)
     expect(grants).toBe(outcomes.filter((outcome) => outcome === 'granted').length)
     expect(grants).toBeLessThanOrEqual(1)
-    const poll = grants === 1 ? await collect(all.device(B), code.device_code) : await all.device(B).poll(code.device_code)
+    const poll =
+      grants === 1 ? await collect(all.device(B), code.device_code) : await all.device(B).poll(code.device_code)
     expect([poll.status, poll.body.error]).toEqual(grants === 1 ? [200, undefined] : [400, 'auth_pending'])
   }
 })
@@ -120,7 +121,5 @@ test('the device disconnects while the outcome is on its way from the other cell
 
 /** The response is confirmed after it was sent. */
 async function expectDelivered(code: CodeRecord, holders: readonly number[]): Promise<void> {
-  await expect
-    .poll(() => factsOf(all, code), { timeout: 20_000 })
-    .toEqual({ holders, grants: 1, statuses: ['used'] })
+  await expect.poll(() => factsOf(all, code), { timeout: 20_000 }).toEqual({ holders, grants: 1, statuses: ['used'] })
 }

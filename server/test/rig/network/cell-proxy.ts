@@ -50,7 +50,12 @@ export async function startCellProxy(): Promise<CellProxy> {
       const body = Buffer.concat(parts)
       await pauseAt('answered')
       if (loss === 'answered' || broken) return void request.socket.destroy()
-      response.writeHead(answer.statusCode ?? 502, { ...answer.headers, 'content-length': body.length })
+      // No connection is kept: one that breaks is tried again, which would hide a loss.
+      response.writeHead(answer.statusCode ?? 502, {
+        ...answer.headers,
+        'content-length': body.length,
+        connection: 'close',
+      })
       if (loss === undefined) return void response.end(body)
       response.write(body.subarray(0, body.length / 2), () => request.socket.destroy())
     })
