@@ -1,7 +1,7 @@
 /** HTTP client for requests to other cells of the installation. */
 import { type Agent, Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import { signCellRequest, verifyCellResponse } from './secrets/cell-message.ts'
+import { signCellRequest, verifyCellResponse } from './secrets/cells/cell-message.ts'
 import type { Keyset } from './secrets/keyset.ts'
 
 /** Header of the MAC, in both directions. */

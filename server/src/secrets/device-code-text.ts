@@ -21,7 +21,7 @@ export type DeviceCodeText = {
  * id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two bytes, the lowest bit of the first is
  * the variant and the other fifteen are the interval.
  */
-const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: BUCKET }
+const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: 'any' }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 

@@ -14,12 +14,12 @@ export type SignedText = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
-  /** The bucket to sign with; every bucket is verified. Absent: the format has no bucket. */
-  readonly bucket?: number
+  /** `any`: verified with every bucket, and signed with a given one. Absent: the format has no bucket. */
+  readonly bucket?: number | 'any'
 }
 
 /** `bound` is authenticated but not contained: the verifier must know it. */
-export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
+export function sign(kind: SignedText & { readonly bucket?: number }, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
   const sealed = Buffer.concat([carried, tag(kind, kind.bucket, key, carried, bound)]).toString('base64url')
   return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
@@ -28,7 +28,7 @@ export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''
 export function verify(kind: SignedText, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
   const bucket = kind.bucket === undefined ? undefined : bucketOf(text)
-  if (bucket === null) return null
+  if (bucket === null || (typeof kind.bucket === 'number' && bucket !== kind.bucket)) return null
   const sealed = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
   const bytes = Buffer.from(sealed, 'base64url')
   if (bytes.length !== 1 + kind.bodyBytes + MAC_BYTES) return null

@@ -7,7 +7,7 @@ const changed: readonly Changed[] = [
   [
     'flow-grant-keeps-hint',
     'flows/device/decide.ts',
-    'gate.drop(key.id), decisionBus.announce(key.id)',
+    'await announceDecision(context, key.id, result.issuedBy)',
     '',
     'a device is told that the user has not decided, after the user was told that they have',
   ],

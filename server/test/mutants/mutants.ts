@@ -22,7 +22,7 @@ export const mutants: readonly Mutant[] = [
     id: 'F16',
     file: 'server/src/flows/device/decide.ts',
     text: `if (!rejected) return { outcome: 'not_open' }
-  await Promise.all([context.gate.drop(key.id), context.decisionBus.announce(key.id)])`,
+  await announceDecision(context, key.id, rejected.issuedBy)`,
     replacement: `if (!rejected) return { outcome: 'not_open' }`,
     tests: ['server/test/flows/device/decide.test.ts'],
     allows: 'a device that polled before the user’s no is told auth_pending for up to ten more seconds',
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'other-bucket',
     file: 'server/src/secrets/signed-text.ts',
-    text: 'if (kind.bucket !== undefined && bucketOf(text) !== kind.bucket) return null',
+    text: "if (bucket === null || (typeof kind.bucket === 'number' && bucket !== kind.bucket)) return null",
     replacement: '',
     tests: ['server/test/secrets/signed-text.test.ts'],
     allows: 'the digits of the bucket are not looked at, so one content has many texts',

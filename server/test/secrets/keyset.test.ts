@@ -10,6 +10,7 @@ const MESSAGE = Buffer.from('message')
 const PURPOSES: readonly Purpose[] = [
   'management-key',
   'stored-response',
+  'cell-message',
   'device-code',
   'user-code',
   'user-code-digest',

@@ -24,7 +24,10 @@ export type CellMap = {
   readonly accountBuckets: ReadonlyMap<string, number>
 }
 
-/** Number of buckets of accounts. */
+/** `moving`: its rows are being copied to another cell. */
+export type BucketState = 'settled' | 'moving'
+
+/** Number of buckets that are computed from slugs. */
 export const BUCKETS = 4096
 
 export const MAX_CELL = 99

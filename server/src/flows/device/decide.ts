@@ -113,8 +113,8 @@ export async function grantDeviceCode(
       testEndsAt: test?.endsAt ?? null,
       requestedFrom: code.requestedFrom,
     })
-    await saveDeviceCode(tx, step.next)
     const about = { applicationId: application.id, accountId: account.id, issuedBy: code.issuedBy }
+    await saveDeviceCode(tx, step.next)
     return { outcome: 'granted', consent, ...about } as const
   })
 

@@ -104,17 +104,17 @@ async function hold(
   const expiresInMs = code.expiresAt - context.applications.now()
   const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
   const stopWatching = wait.onDisconnect(held.release)
-  let atMostMs = elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
+  let maxWaitMs = elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
   try {
     for (;;) {
       const leftMs = Math.max(0, heldFrom + waitMs - performance.now())
-      const woken = await held.until(Math.min(leftMs, atMostMs))
-      const over = woken === 'over' && leftMs <= atMostMs
+      const woken = await held.until(Math.min(leftMs, maxWaitMs))
+      const over = woken === 'over' && leftMs <= maxWaitMs
       const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
       const result = ended ? notYet(code, false) : await lookOrWait(context, request, code, false)
       // A wrong announcement, or the other cell was asked: the code is still pending.
       if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
-        atMostMs = result.elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
+        maxWaitMs = result.elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
         continue
       }
       return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }

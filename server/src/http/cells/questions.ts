@@ -11,7 +11,7 @@ import { type DeliveryTicket, type Settlement, settleHere } from '../../flows/de
 import { closeClaimedCode, giveBackCode, handOverCode } from '../../flows/device/hand-over.ts'
 import { type Look, lookHere } from '../../flows/device/poll.ts'
 import { wakePolls } from '../../flows/device/wake-polls.ts'
-import { signCellResponse, verifyCellRequest } from '../../secrets/cell-message.ts'
+import { signCellResponse, verifyCellRequest } from '../../secrets/cells/cell-message.ts'
 import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { CodeRow } from '../../store/device/hand-over.ts'
 import { singleHeader } from '../header.ts'

@@ -1,7 +1,7 @@
 /** Messages between cells: MACs of requests and of their responses. docs/decisions/0060-cells-on-plain-postgresql.md. */
 import { hash } from 'node:crypto'
-import type { Keyset, SigningKey } from './keyset.ts'
-import { equalSecrets, mac } from './mac.ts'
+import type { Keyset, SigningKey } from '../keyset.ts'
+import { equalSecrets, mac } from '../mac.ts'
 
 export type CellMessage = {
   /** The cell that is asked: its message means nothing to another. */

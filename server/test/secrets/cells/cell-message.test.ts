@@ -1,13 +1,13 @@
 /** MACs of messages between cells, and the bucket of a slug. */
 import { expect, it } from 'vitest'
-import { bucketOfSlug, ownBucket } from '../../src/secrets/bucket.ts'
+import { bucketOfSlug, ownBucket } from '../../../src/secrets/bucket.ts'
 import {
   signCellRequest,
   signCellResponse,
   verifyCellRequest,
   verifyCellResponse,
-} from '../../src/secrets/cell-message.ts'
-import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+} from '../../../src/secrets/cells/cell-message.ts'
+import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset.ts'
 
 const [keys, others] = [parseKeyset(createKey(1)) as Keyset, parseKeyset(createKey(1)) as Keyset]
 const message = { cell: 3, path: '/cells/look', body: '{"a":1}' }
