@@ -7,14 +7,14 @@ import { accessTokenExpiry, type Grant } from '../core/grants/grant.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
-import { type SignedText, sign, verify } from './signed-text.ts'
+import { type RoutedText, sign, verify } from './signed-text.ts'
 
 /** secret of the grant 16 | generation 4 | expiry 5 */
-const accessToken: SignedText = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: 'any' }
+const accessToken: RoutedText = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: 'any' }
 /** secret of the grant 16 | generation 4 */
-const refreshToken: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: 'any' }
+const refreshToken: RoutedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: 'any' }
 /** secret of the grant 16 | key generation 4 */
-const accessKey: SignedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: 'any' }
+const accessKey: RoutedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: 'any' }
 
 /** The grant's key was removed from LATCHKEY_KEYS: its credentials are invalid, and no new ones are signed. */
 export class RetiredKey extends Error {

@@ -6,7 +6,7 @@ import type { Variant } from '../core/device/code.ts'
 import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
 import { createRecent } from './recent.ts'
-import { type SignedText, sign, verify } from './signed-text.ts'
+import { type RoutedText, sign, verify } from './signed-text.ts'
 
 export type DeviceCodeText = {
   readonly id: string
@@ -21,7 +21,7 @@ export type DeviceCodeText = {
  * id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two bytes, the lowest bit of the first is
  * the variant and the other fifteen are the interval.
  */
-const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: 'any' }
+const kind: RoutedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: 'any' }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 

@@ -6,19 +6,19 @@ import { hash, randomBytes } from 'node:crypto'
 import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
-import { type SignedText, sign, verify } from './signed-text.ts'
+import { type RoutedText, sign, verify } from './signed-text.ts'
 
 /**
  * dialog id 16. Not bound to an application: when a wrong one presents it, it must be recognised, so that it can be
  * burned.
  */
-const code: SignedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: 'any' }
+const code: RoutedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: 'any' }
 /** dialog id 16, bound to the browser that sent the request. */
-const dialogReference: SignedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: 'any' }
+const dialogReference: RoutedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: 'any' }
 /** dialog id 16, bound to the account and to the same browser, as identified on the account's host. */
-const accountReference: SignedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: 'any' }
+const accountReference: RoutedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: 'any' }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
-const pushed: SignedText = {
+const pushed: RoutedText = {
   prefix: 'urn:ietf:params:oauth:request_uri:',
   purpose: 'pushed-request',
   bodyBytes: 22,

@@ -14,18 +14,21 @@ export type SignedText = {
   readonly prefix: string
   readonly purpose: Purpose
   readonly bodyBytes: number
-  /** `any`: verified with every bucket, and signed with a given one. Absent: the format has no bucket. */
-  readonly bucket?: number | 'any'
+  /** Absent: the format has no bucket. */
+  readonly bucket?: number
 }
 
+/** A format that is verified with every bucket, and signed with a given one. */
+export type RoutedText = Omit<SignedText, 'bucket'> & { readonly bucket: 'any' }
+
 /** `bound` is authenticated but not contained: the verifier must know it. */
-export function sign(kind: SignedText & { readonly bucket?: number }, key: SigningKey, body: Buffer, bound = ''): string {
+export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
   const carried = Buffer.concat([Buffer.of(key.id), body])
   const sealed = Buffer.concat([carried, tag(kind, kind.bucket, key, carried, bound)]).toString('base64url')
   return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
 }
 
-export function verify(kind: SignedText, keys: Keyset, text: string, bound = ''): Buffer | null {
+export function verify(kind: SignedText | RoutedText, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
   const bucket = kind.bucket === undefined ? undefined : bucketOf(text)
   if (bucket === null || (typeof kind.bucket === 'number' && bucket !== kind.bucket)) return null
@@ -41,14 +44,14 @@ export function verify(kind: SignedText, keys: Keyset, text: string, bound = '')
 }
 
 /** Id of the key that a verified text was signed with. */
-export function keyIdOf({ prefix, bucket }: SignedText, text: string): number {
+export function keyIdOf({ prefix, bucket }: SignedText | RoutedText, text: string): number {
   const start = prefix.length + (bucket === undefined ? 0 : BUCKET_DIGITS)
   return Buffer.from(text.slice(start, start + 2), 'base64url')[0] ?? 0
 }
 
 /** Over `bucket | key id | body | bound`. */
 function tag(
-  { purpose }: SignedText,
+  { purpose }: Pick<SignedText, 'purpose'>,
   bucket: number | undefined,
   key: SigningKey,
   carried: Buffer,
