@@ -11,6 +11,8 @@ import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/cod
 import { readClock } from '../../src/store/device/partitions.ts'
 import type { TestDatabase } from '../rig/engines/database.ts'
 
+type Database = Pick<TestDatabase, 'query'>
+
 /** The length that the service chooses with a million live codes: docs/interface.md, "The user code". */
 const RANDOM_DIGITS = 12
 
@@ -28,7 +30,7 @@ export type PendingCodes = {
 
 export async function placePendingCodes(
   context: Context,
-  database: TestDatabase,
+  database: Database,
   applicationId: string,
   count: number,
 ): Promise<{ codes: PendingCodes; bytes: number }> {
@@ -80,7 +82,7 @@ function newUserCode({ config: { keys } }: Context, at: number) {
   return { userCode, stored: { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests } }
 }
 
-async function insertMany(database: TestDatabase, codes: readonly RequestedCode[]): Promise<void> {
+async function insertMany(database: Database, codes: readonly RequestedCode[]): Promise<void> {
   const [code] = codes
   if (!code) return
   await database.query(
@@ -106,7 +108,7 @@ async function insertMany(database: TestDatabase, codes: readonly RequestedCode[
 }
 
 /** Compares such a row with one that the service inserts: equal in every comparable column, and of the same size. */
-async function checkLikeness(context: Context, database: TestDatabase, bulk: RequestedCode | undefined): Promise<void> {
+async function checkLikeness(context: Context, database: Database, bulk: RequestedCode | undefined): Promise<void> {
   if (!bulk) throw new Error('there are no codes')
   const own = { ...bulk, ...newUserCode(context, Date.now()).stored }
   await context.db.transaction((tx) => insertDeviceCode(tx, own))
@@ -136,7 +138,7 @@ function sealAll(context: Context, requested: readonly RequestedCode[]): Pending
 }
 
 /** Size of tables and indexes of all partitions. */
-async function bytesOfCodes(database: TestDatabase): Promise<number> {
+async function bytesOfCodes(database: Database): Promise<number> {
   const [row] = await database.query<{ bytes: string }>(
     `select coalesce(sum(pg_total_relation_size(inhrelid)), 0) as bytes from pg_inherits
      where inhparent = 'device_codes'::regclass`,

@@ -9,6 +9,7 @@ import { removeFolder } from '../../../tools/remove-folder.ts'
 
 export type PrivateRedis = {
   readonly url: string
+  readonly pid: number
   usedMemory(): Promise<number>
   keys(): Promise<number>
   forgetEverything(): Promise<void>
@@ -25,6 +26,7 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
   await redis.ping()
   return {
     url: engine.url,
+    pid: engine.pid() ?? 0,
     usedMemory: async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
     keys: () => redis.dbsize(),
     forgetEverything: async () => {

@@ -1,0 +1,157 @@
+/**
+ * Model of an installation: turns a number of waiting devices into a rate of requests, and that into processors, memory, storage
+ * and traffic, with the figures of figures.json. Pure. docs/scale.md, "Plan an installation".
+ */
+
+/** Programs that take processor time. HAProxy is counted only if there are several cells. */
+export const PARTS = ['server', 'redis', 'postgres', 'haproxy'] as const
+export type Part = (typeof PARTS)[number]
+
+/** Processor time in microseconds: of one request, or of one process that waits for requests, per second. */
+export type Processor = {
+  /** A poll that ends at the gate. */
+  readonly poll: number
+  /** In addition, a poll that reads the row of its code. */
+  readonly read: number
+  /** A poll that is held and answered after its wait, read included. */
+  readonly heldPoll: number
+  readonly codeRequest: number
+  readonly idleProcess: number
+}
+
+export type Figures = {
+  readonly processor: Readonly<Record<Part, Processor>>
+  readonly bytes: {
+    readonly postgresPerCode: number
+    readonly walPerCode: number
+    readonly redisPerCode: number
+    readonly memoryPerProcess: number
+    readonly memoryPerHeldPoll: number
+    /** Request and response, without TCP, IP and TLS. */
+    readonly wirePerPoll: number
+    readonly wirePerCodeRequest: number
+  }
+}
+
+export type Demand = {
+  /** Devices that show a code at the same time. */
+  readonly devices: number
+  /** Polls ask to be held (`Prefer: wait`). */
+  readonly held: boolean
+  readonly intervalSeconds: number
+  /** A device whose code expires requests another one. */
+  readonly lifetimeSeconds: number
+  readonly devicesPerCell: number
+}
+
+/** Requests per second, and what is there at any time. */
+export type Load = {
+  readonly cells: number
+  readonly processes: number
+  readonly codes: number
+  readonly heldPolls: number
+  readonly pollsPerSecond: number
+  readonly readsPerSecond: number
+  readonly heldPollsPerSecond: number
+  readonly codeRequestsPerSecond: number
+}
+
+export type Cost = {
+  /** Processors that are busy, of every part. */
+  readonly cores: Readonly<Record<Part, number>>
+  readonly memory: { readonly server: number; readonly redis: number; readonly postgres: number }
+  readonly storageBytes: number
+  readonly walBytesPerSecond: number
+  readonly trafficBytesPerSecond: number
+}
+
+/** The longest hold that the server grants, and how long a hint in the gate lives. */
+const HOLD_SECONDS = 25
+const HINT_SECONDS = 10
+
+/** Codes are dropped with their hourly partition, a day after they expired. */
+const KEPT_SECONDS = 25 * 3600
+
+/** Held polls of one process: the limit of the server. */
+const MAX_HELD = 20_000
+
+/** The part of a processor that may be busy: the rest is for peaks, and for the loss of every other process. */
+export const BUSY = 0.5
+
+const MICROSECONDS = 1_000_000
+
+export function planFor(figures: Figures, demand: Demand): { readonly load: Load; readonly cost: Cost } {
+  const load = loadOf(figures, demand)
+  return { load, cost: costOf(figures, load, demand.lifetimeSeconds) }
+}
+
+export function loadOf(figures: Figures, demand: Demand): Load {
+  const { devices, held, intervalSeconds, lifetimeSeconds } = demand
+  const cells = Math.ceil(devices / demand.devicesPerCell)
+  const polls = held ? 0 : devices / intervalSeconds
+  const rates = {
+    codes: devices,
+    heldPolls: held ? devices : 0,
+    pollsPerSecond: polls,
+    readsPerSecond: Math.min(polls, devices / HINT_SECONDS),
+    heldPollsPerSecond: held ? devices / Math.max(HOLD_SECONDS, intervalSeconds) : 0,
+    codeRequestsPerSecond: devices / lifetimeSeconds,
+  }
+  const busy = coresOf(figures.processor.server, { cells, processes: 0, ...rates })
+  const room = BUSY - figures.processor.server.idleProcess / MICROSECONDS
+  const perCell = Math.max(1, Math.ceil(busy / cells / room), Math.ceil(rates.heldPolls / cells / MAX_HELD))
+  return { cells, processes: cells * perCell, ...rates }
+}
+
+/** Separate from `loadOf`, so that a measurement can compare a load that it made itself. */
+export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): Cost {
+  const { processor, bytes } = figures
+  const cores = (part: Part) => (part === 'haproxy' && load.cells === 1 ? 0 : coresOf(processor[part], load))
+  const polls = load.pollsPerSecond + load.heldPollsPerSecond
+  return {
+    cores: { server: cores('server'), redis: cores('redis'), postgres: cores('postgres'), haproxy: cores('haproxy') },
+    memory: {
+      server: load.processes * bytes.memoryPerProcess + load.heldPolls * bytes.memoryPerHeldPoll,
+      redis: load.codes * bytes.redisPerCode,
+      postgres: load.codes * bytes.postgresPerCode,
+    },
+    storageBytes: load.codeRequestsPerSecond * (lifetimeSeconds + KEPT_SECONDS) * bytes.postgresPerCode,
+    walBytesPerSecond: load.codeRequestsPerSecond * bytes.walPerCode,
+    trafficBytesPerSecond: polls * bytes.wirePerPoll + load.codeRequestsPerSecond * bytes.wirePerCodeRequest,
+  }
+}
+
+function coresOf(processor: Processor, load: Load): number {
+  const microseconds =
+    load.pollsPerSecond * processor.poll +
+    load.readsPerSecond * processor.read +
+    load.heldPollsPerSecond * processor.heldPoll +
+    load.codeRequestsPerSecond * processor.codeRequest +
+    load.processes * processor.idleProcess
+  return microseconds / MICROSECONDS
+}
+
+/** Devices of a cell whose Redis is as busy as a processor may be: it has one thread. */
+export function largestCell(figures: Figures, demand: Demand): number {
+  const one = { ...demand, devicesPerCell: demand.devices }
+  const busy = coresOf(figures.processor.redis, { ...loadOf(figures, one), processes: 0 })
+  return Math.floor((demand.devices * BUSY) / busy)
+}
+
+export const totalCores = ({ cores }: Cost): number => PARTS.reduce((sum, part) => sum + cores[part], 0)
+
+export type Assumption = { readonly text: string; readonly coresIfDoubled: number }
+
+/** What is not measured but supposed, sorted by what the processors change if it is twice as long. */
+export function assumptionsOf(figures: Figures, demand: Demand): readonly Assumption[] {
+  const before = totalCores(planFor(figures, demand).cost)
+  const changed = (change: Partial<Demand>) => totalCores(planFor(figures, { ...demand, ...change }).cost) / before
+  const { held, intervalSeconds, lifetimeSeconds } = demand
+  const pace = held
+    ? { text: `a device polls again after ${Math.max(HOLD_SECONDS, intervalSeconds)} s`, change: { intervalSeconds: 2 * Math.max(HOLD_SECONDS, intervalSeconds) } }
+    : { text: `a device polls every ${intervalSeconds} s`, change: { intervalSeconds: 2 * intervalSeconds } }
+  const life = { text: `a device requests a code every ${lifetimeSeconds} s`, change: { lifetimeSeconds: 2 * lifetimeSeconds } }
+  return [pace, life]
+    .map(({ text, change }) => ({ text, coresIfDoubled: changed(change) }))
+    .sort((a, b) => Math.abs(1 - b.coresIfDoubled) - Math.abs(1 - a.coresIfDoubled))
+}
