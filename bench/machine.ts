@@ -5,7 +5,7 @@ import { engineUrl, type TestDatabase } from '../server/test/rig/engines/databas
 
 export type Machine = Readonly<Record<string, string | number>>
 
-export async function describeMachine(database: TestDatabase): Promise<Machine> {
+export async function describeMachine(database: Pick<TestDatabase, 'query'>): Promise<Machine> {
   const [postgres] = await database.query<{ server_version: string }>('show server_version')
   return {
     cores: cpus().length,

@@ -11,9 +11,15 @@ type Origin = { readonly command: string; readonly machine: Readonly<Record<stri
 export type MeasuredFigures = {
   readonly processor_microseconds: Origin & { readonly figures: Figures['processor'] }
   readonly bytes: Origin & { readonly figures: Figures['bytes'] }
+  readonly memory: Readonly<Record<keyof Figures['memory'], Origin & { readonly bytes: number }>>
 }
 
 export function readFigures(): Figures {
   const measured: MeasuredFigures = JSON.parse(readFileSync(FIGURES_FILE, 'utf8'))
-  return { processor: measured.processor_microseconds.figures, bytes: measured.bytes.figures }
+  const { perProcess, perHeldPoll } = measured.memory
+  return {
+    processor: measured.processor_microseconds.figures,
+    bytes: measured.bytes.figures,
+    memory: { perProcess: perProcess.bytes, perHeldPoll: perHeldPoll.bytes },
+  }
 }

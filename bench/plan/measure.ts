@@ -4,40 +4,58 @@
  *
  *   npm run measure:plan
  */
-import { writeFileSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import type { Socket } from 'node:net'
-import { cpus, totalmem } from 'node:os'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { closeContext, createContext } from '../../server/src/app.ts'
+import {
+  ACCOUNTS_MAP,
+  accountsMap,
+  BUCKETS_MAP,
+  bucketsMap,
+  haproxyConfig,
+} from '../../server/src/core/cells/haproxy.ts'
+import { BUCKETS, type CellMap } from '../../server/src/core/cells/map.ts'
 import { Device } from '../../server/test/rig/device.ts'
 import { startOwnPostgres } from '../../server/test/rig/engines/own-postgres.ts'
 import { makeAccount, makeApplication, makeConfig } from '../../server/test/rig/make.ts'
-import { residentMb, startServerProcess } from '../../server/test/rig/process/server-process.ts'
+import { startServerProcess } from '../../server/test/rig/process/server-process.ts'
+import { spawnTied } from '../../server/test/rig/process/tied-process.ts'
 import { fillGate } from '../../server/test/scale/gate-keys.ts'
 import { startHeldDevices } from '../../server/test/scale/held-devices.ts'
-import { startOpenLoad } from '../../server/test/scale/open-load.ts'
 import { placePendingCodes } from '../../server/test/scale/pending-codes.ts'
 import { startPrivateRedis } from '../../server/test/scale/private-redis.ts'
+import { freePort } from '../../tools/free-port.ts'
+import { removeFolder } from '../../tools/remove-folder.ts'
+import { pollingScript } from '../against-bare.ts'
+import { describeMachine } from '../machine.ts'
+import { FIGURES_FILE, type MeasuredFigures } from './figures.ts'
 import { endedChildrenSeconds, processorSeconds } from './processor-time.ts'
 
 const PATH = '/auth/oauth/device/polling'
 
-/** Few: under more load, more polls share a batch, and each costs less. */
-const POLLS_PER_SECOND = 500
-const POLL_SECONDS = 20
-/** No code is polled twice within a run, so that each is in the state that the run is about. */
-const CODES = POLLS_PER_SECOND * POLL_SECONDS
+/** So many polls are under way, and may share a batch. */
+const CONNECTIONS = 32
+/** Shorter than the life of a hint: the second poll of a code never reads. */
+const POLL_SECONDS = 8
+const CODES = 40_000
 const CODE_REQUESTS = 2_000
 const HELD = 3_000
 /** Two waits of 25 seconds: each device polls twice. */
 const HELD_SECONDS = 50
 const IDLE_SECONDS = 10
 
+const folder = mkdtempSync(join(tmpdir(), 'latchkey-plan-'))
 const postgres = await startOwnPostgres()
 const redis = await startPrivateRedis()
+// For describeMachine.
+process.env.REDIS_URL = redis.url
 const client = new pg.Client({ connectionString: postgres.url })
 await client.connect()
 // biome-ignore lint/suspicious/noExplicitAny: rows of this script's own statements
@@ -82,18 +100,17 @@ const formOf = (index: number) => {
   return `${new URLSearchParams({ ...device.credentials, device_code: text })}`
 }
 
-async function poll(): Promise<number> {
-  const bodies = Array.from({ length: CODES }, (_, index) => formOf(index))
-  const stream = { name: 'polls', perSecond: POLLS_PER_SECOND, path: PATH, bodies, networks: ['203.0.113.1'] }
-  const load = startOpenLoad({ address: server.address, streams: [stream], connections: 2_000, nice: 0 })
-  try {
-    const [measured] = await load.run(POLL_SECONDS)
-    const { '400 auth_pending': pending = 0, '400 slow_down': early = 0, ...others } = measured?.answers ?? {}
-    if (Object.keys(others).length > 0) throw new Error(`polls of pending codes were answered ${JSON.stringify(others)}`)
-    return pending + early
-  } finally {
-    load.stop()
-  }
+/** Polls the codes in turn, with wrk: a client that leaves the processors to what is measured. */
+async function poll(address: string): Promise<number> {
+  const script = join(folder, 'polls.lua')
+  writeFileSync(script, pollingScript(Array.from({ length: CODES }, (_, index) => formOf(index))))
+  const args = ['-t1', `-c${CONNECTIONS}`, `-d${POLL_SECONDS}s`, '--timeout', '10s', '-s', script, address + PATH]
+  const { stdout } = await promisify(execFile)('wrk', args)
+  const [polls, refused] = [/(\d+) requests in/, /Non-2xx or 3xx responses: (\d+)/].map((each) =>
+    Number(each.exec(stdout)?.[1]),
+  )
+  if (!polls || polls !== refused || stdout.includes('Socket errors')) throw new Error(`wrk: ${stdout}`)
+  return polls
 }
 
 async function requestCodes(): Promise<number> {
@@ -163,50 +180,99 @@ try {
     `${new URLSearchParams({ ...device.credentials, state: 'AAAAAAAAAAAAAAAAAAAAAA' })}`,
   )
 
-  await poll()
+  // Warms up the server: most of its code is compiled only now.
+  for (let round = 0; round < 3; round += 1) await poll(server.address)
   await redis.forgetEverything()
-  const read = await measure('poll that reads', poll, idle)
+  let polls = 0
+  const countPolls = async () => {
+    polls = await poll(server.address)
+    return polls
+  }
+  const empty = await measure('poll with an empty gate', countPolls, idle)
+  // The part of the polls that are the first of their code, and read its row.
+  const first = Math.min(1, CODES / polls)
   await redis.forgetEverything()
   const redisBytes = await fillGate(redis, codes.ids)
-  const hinted = await measure('poll with a hint', poll, idle)
+  const hinted = await measure('poll with a hint', countPolls, idle)
   const wirePerPoll = await wireBytes(PATH, formOf(0))
 
   await redis.forgetEverything()
-  const [residentBefore, port] = [residentMb(server.pid), Number(new URL(server.address).port)]
   const devices = startHeldDevices(
-    port,
+    Number(new URL(server.address).port),
     Array.from({ length: HELD }, (_, index) => formOf(index)),
   )
   await sleep(10_000)
-  const heldMb = residentMb(server.pid) - residentBefore
   const held = await measure('held poll', holdPolls, idle)
   devices.stop()
+  const proxied = await measureProxy()
 
   const of = (part: keyof Spent) => ({
     poll: rounded(hinted[part]),
-    read: rounded(Math.max(0, read[part] - hinted[part])),
+    read: rounded(Math.max(0, empty[part] - hinted[part]) / first),
     heldPoll: rounded(held[part]),
     codeRequest: rounded(codeRequest[part]),
     idleProcess: rounded(idle[part]),
   })
-  const figures = {
-    processor: { server: of('server'), redis: of('redis'), postgres: of('postgres') },
+  const origin = { command: 'npm run measure:plan', machine: await describeMachine({ query }) }
+  const measured: Omit<MeasuredFigures, 'memory'> = {
+    processor_microseconds: {
+      ...origin,
+      figures: {
+        server: of('server'),
+        redis: of('redis'),
+        postgres: of('postgres'),
+        // What a request costs the proxy does not depend on what it asks.
+        haproxy: { poll: proxied, read: 0, heldPoll: proxied, codeRequest: proxied, idleProcess: 0 },
+      },
+    },
     bytes: {
-      postgresPerCode: rounded(bytes / CODES),
-      walPerCode: rounded(walPerCode),
-      redisPerCode: rounded(redisBytes / CODES),
-      memoryPerProcess: residentBefore * 2 ** 20,
-      memoryPerHeldPoll: rounded((heldMb * 2 ** 20) / HELD),
-      wirePerPoll,
-      wirePerCodeRequest,
+      ...origin,
+      figures: {
+        postgresPerCode: rounded(bytes / CODES),
+        walPerCode: rounded(walPerCode),
+        redisPerCode: rounded(redisBytes / CODES),
+        wirePerPoll,
+        wirePerCodeRequest,
+      },
     },
   }
-  console.log(JSON.stringify(figures, null, 2))
+  const file = JSON.parse(readFileSync(FIGURES_FILE, 'utf8'))
+  writeFileSync(FIGURES_FILE, `${JSON.stringify({ ...file, ...measured }, null, 2)}\n`)
 } finally {
   await server.kill('SIGTERM')
   await client.end()
   redis.stop()
   postgres.remove()
+  removeFolder(folder)
+}
+
+/** Microseconds of HAProxy for a poll, routed by its device code. */
+async function measureProxy(): Promise<number> {
+  const listen = `127.0.0.1:${await freePort()}`
+  const cell = { id: 1, name: 'one', address: server.address, home: true }
+  const map: CellMap = {
+    version: 1,
+    cells: new Map([[1, cell]]),
+    buckets: new Map(Array.from({ length: BUCKETS }, (_, bucket) => [bucket, 1])),
+    prefixes: [],
+    accountBuckets: new Map(),
+  }
+  const settings = { host: 'service.example', folder, bind: listen, socket: join(folder, 'socket') }
+  const config = join(folder, 'haproxy.cfg')
+  writeFileSync(config, haproxyConfig(settings, [{ id: 1, servers: [new URL(server.address).host] }]))
+  writeFileSync(join(folder, BUCKETS_MAP), bucketsMap(map))
+  writeFileSync(join(folder, ACCOUNTS_MAP), accountsMap(map))
+  const proxy = spawnTied('TERM', '/usr/sbin/haproxy', ['-db', '-f', config], { stdio: 'ignore' })
+  try {
+    await sleep(3_000)
+    const before = processorSeconds([proxy.pid ?? 0])
+    const polls = await poll(`http://${listen}`)
+    const each = ((processorSeconds([proxy.pid ?? 0]) - before) * 1e6) / polls
+    console.log('HAProxy', { polls, microseconds: each })
+    return rounded(each)
+  } finally {
+    proxy.kill('SIGTERM')
+  }
 }
 
 function rounded(value: number): number {

@@ -25,12 +25,12 @@ export type Figures = {
     readonly postgresPerCode: number
     readonly walPerCode: number
     readonly redisPerCode: number
-    readonly memoryPerProcess: number
-    readonly memoryPerHeldPoll: number
     /** Request and response, without TCP, IP and TLS. */
     readonly wirePerPoll: number
     readonly wirePerCodeRequest: number
   }
+  /** Of the server, in bytes. */
+  readonly memory: { readonly perProcess: number; readonly perHeldPoll: number }
 }
 
 export type Demand = {
@@ -105,13 +105,13 @@ export function loadOf(figures: Figures, demand: Demand): Load {
 
 /** Separate from `loadOf`, so that a measurement can compare a load that it made itself. */
 export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): Cost {
-  const { processor, bytes } = figures
+  const { processor, bytes, memory } = figures
   const cores = (part: Part) => (part === 'haproxy' && load.cells === 1 ? 0 : coresOf(processor[part], load))
   const polls = load.pollsPerSecond + load.heldPollsPerSecond
   return {
     cores: { server: cores('server'), redis: cores('redis'), postgres: cores('postgres'), haproxy: cores('haproxy') },
     memory: {
-      server: load.processes * bytes.memoryPerProcess + load.heldPolls * bytes.memoryPerHeldPoll,
+      server: load.processes * memory.perProcess + load.heldPolls * memory.perHeldPoll,
       redis: load.codes * bytes.redisPerCode,
       postgres: load.codes * bytes.postgresPerCode,
     },
@@ -148,9 +148,15 @@ export function assumptionsOf(figures: Figures, demand: Demand): readonly Assump
   const changed = (change: Partial<Demand>) => totalCores(planFor(figures, { ...demand, ...change }).cost) / before
   const { held, intervalSeconds, lifetimeSeconds } = demand
   const pace = held
-    ? { text: `a device polls again after ${Math.max(HOLD_SECONDS, intervalSeconds)} s`, change: { intervalSeconds: 2 * Math.max(HOLD_SECONDS, intervalSeconds) } }
+    ? {
+        text: `a device polls again after ${Math.max(HOLD_SECONDS, intervalSeconds)} s`,
+        change: { intervalSeconds: 2 * Math.max(HOLD_SECONDS, intervalSeconds) },
+      }
     : { text: `a device polls every ${intervalSeconds} s`, change: { intervalSeconds: 2 * intervalSeconds } }
-  const life = { text: `a device requests a code every ${lifetimeSeconds} s`, change: { lifetimeSeconds: 2 * lifetimeSeconds } }
+  const life = {
+    text: `a device requests a code every ${lifetimeSeconds} s`,
+    change: { lifetimeSeconds: 2 * lifetimeSeconds },
+  }
   return [pace, life]
     .map(({ text, change }) => ({ text, coresIfDoubled: changed(change) }))
     .sort((a, b) => Math.abs(1 - b.coresIfDoubled) - Math.abs(1 - a.coresIfDoubled))

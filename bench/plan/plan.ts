@@ -25,8 +25,7 @@ const number = (name: keyof typeof values, text: string | undefined): number => 
   return value
 }
 
-const sizes =
-  values.devices === undefined ? [1_000_000, 10_000_000, 100_000_000] : [number('devices', values.devices)]
+const sizes = values.devices === undefined ? [1_000_000, 10_000_000, 100_000_000] : [number('devices', values.devices)]
 const figures = readFigures()
 const demands = sizes.flatMap((devices) =>
   [false, true].map(
@@ -49,5 +48,7 @@ for (const held of [false, true]) {
   console.log(
     `\n${held ? 'With' : 'Without'} held polls, most depends on this: ${first?.text}. Twice as long, and ${percent} % of the processors are not needed.`,
   )
-  console.log(`One Redis, which has one thread, paces at most ${largestCell(figures, demand).toLocaleString('en')} devices.`)
+  console.log(
+    `One Redis, which has one thread, paces at most ${largestCell(figures, demand).toLocaleString('en')} devices.`,
+  )
 }

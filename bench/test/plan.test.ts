@@ -9,8 +9,8 @@ import {
   largestCell,
   loadOf,
   PARTS,
-  planFor,
   type Processor,
+  planFor,
 } from '../plan/model.ts'
 import { bytes, renderPlans } from '../plan/table.ts'
 
@@ -28,11 +28,10 @@ const FIGURES: Figures = {
     postgresPerCode: 400,
     walPerCode: 1_000,
     redisPerCode: 250,
-    memoryPerProcess: 300_000_000,
-    memoryPerHeldPoll: 17_000,
     wirePerPoll: 800,
     wirePerCodeRequest: 1_500,
   },
+  memory: { perProcess: 300_000_000, perHeldPoll: 17_000 },
 }
 
 const DEMAND: Demand = {
@@ -77,7 +76,10 @@ describe('the load', () => {
   })
 
   test('a process holds 20,000 polls at most', () => {
-    const light = { ...FIGURES, processor: { ...FIGURES.processor, server: { ...processor(0), heldPoll: 0, codeRequest: 0 } } }
+    const light = {
+      ...FIGURES,
+      processor: { ...FIGURES.processor, server: { ...processor(0), heldPoll: 0, codeRequest: 0 } },
+    }
     expect(loadOf(light, { ...DEMAND, held: true }).processes).toBe(50)
   })
 
@@ -120,8 +122,9 @@ test('the first assumption is the one whose change saves most', () => {
 })
 
 test('the measured figures are all there, and above 0 for the server', () => {
-  const { processor: measured, bytes: sizes } = readFigures()
-  for (const value of [...Object.values(measured.server), ...Object.values(sizes)]) expect(value).toBeGreaterThan(0)
+  const { processor: measured, bytes: sizes, memory } = readFigures()
+  for (const value of [...Object.values(measured.server), ...Object.values(sizes), ...Object.values(memory)])
+    expect(value).toBeGreaterThan(0)
   for (const part of PARTS) for (const value of Object.values(measured[part])) expect(value).toBeGreaterThanOrEqual(0)
 })
 

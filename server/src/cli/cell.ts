@@ -4,6 +4,7 @@ import { readConfig } from '../config.ts'
 import { homeOf } from '../core/cells/map.ts'
 import { addCell, countShares, makeFirstCell, reserveBucket } from '../flows/cells/commission.ts'
 import { readCellMap } from '../store/cells/map.ts'
+import { addProxyCommands } from './cell/proxy.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
@@ -79,6 +80,8 @@ export function defineCell(cell: Command): void {
         print(options, { version: map.version, cells }, words)
       }),
     )
+
+  addProxyCommands(cell)
 }
 
 function newCell(number: string, { name, address }: CellOptions) {
