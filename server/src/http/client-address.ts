@@ -1,8 +1,11 @@
 /** Client address of a request: the peer, or the address that a trusted proxy reports in X-Forwarded-For. */
+import type { IncomingMessage } from 'node:http'
 import { BlockList, isIPv4 } from 'node:net'
 import { readAddress } from '../core/network.ts'
 
 export type AddressReader = (remote: string | undefined, forwardedFor: string | null) => string | null
+
+export type RequestAddressReader = (request: IncomingMessage) => string | null
 
 /**
  * `trusted` are the networks of our own proxies. Each proxy appends its peer to the right end of X-Forwarded-For, so

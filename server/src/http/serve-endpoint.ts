@@ -1,14 +1,17 @@
 /** Server of the routes for programs: reads the request, calls the handler, writes its answer in the path's format. */
 import type { IncomingMessage } from 'node:http'
+import type { Cell } from '../core/cells/map.ts'
+import { Refusal } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
-import type { AddressReader } from './client-address.ts'
+import type { Forwarder } from './cells/forward.ts'
+import type { RequestAddressReader } from './client-address.ts'
 import { MAX_BODY_BYTES } from './form.ts'
 import { singleHeader } from './header.ts'
 import { parseJson } from './json-body.ts'
 import { noteRequest } from './note-request.ts'
-import { MAX_PARAMETERS, readParameters } from './parameters.ts'
+import { type FormFields, MAX_PARAMETERS, readParameters } from './parameters.ts'
 import type { Endpoint, Segments } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
 
@@ -33,7 +36,10 @@ export function formatOf(path: string): Format {
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }
 
-/** Throws a Refusal if the body cannot be read. `send` writes the response. */
+/** A request that another cell has to answer. */
+export type Elsewhere = { readonly to: Cell; readonly body: Buffer }
+
+/** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request belongs elsewhere. */
 export type EndpointServer = (
   request: IncomingMessage,
   found: PathRoutes<Endpoint>,
@@ -41,21 +47,33 @@ export type EndpointServer = (
   query: string,
   draining: boolean,
   send: (answer: Answer) => void,
-) => Promise<void>
+) => Promise<Elsewhere | null>
 
-export function createEndpointServer(context: Context, addressOf: AddressReader): EndpointServer {
+/** `forwarder`: null in an installation that is not divided. */
+export function createEndpointServer(
+  context: Context,
+  addressOf: RequestAddressReader,
+  forwarder: Forwarder | null,
+): EndpointServer {
   return async (request, found, segments, query, draining, send) => {
     const received = await receive(request, found, query, rules)
     // No endpoint restricts the origin, so the method is the only reason.
-    if ('refusal' in received) return send({ refusal: 'method_not_allowed', allow: found.allow })
+    if ('refusal' in received) {
+      send({ refusal: 'method_not_allowed', allow: found.allow })
+      return null
+    }
     const { route, form } = received
+    const readAll = () => readParameters(query, isJson(route) ? undefined : form)
+    const known = forwarder ? readOrNull(readAll) : null
+    const to = known && forwarder?.cellOfTexts(request, known)
+    if (to) return { to, body: form?.bytes ?? EMPTY }
     const asked = {
-      parameters: () => readParameters(query, isJson(route) ? undefined : form),
+      parameters: () => known ?? readAll(),
       form: () => readParameters('', form),
       json: () => parseJson(form),
       segments,
       header: (name: string) => singleHeader(request, name),
-      address: () => addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
+      address: () => addressOf(request),
       draining,
       onDisconnect: (callback: () => void) => {
         const { socket } = request
@@ -67,5 +85,18 @@ export function createEndpointServer(context: Context, addressOf: AddressReader)
     const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
     send(answer)
     noteRequest(context, route, asked, query.includes('secret'), answer)
+    return null
+  }
+}
+
+const EMPTY = Buffer.alloc(0)
+
+/** Null: they cannot be read. The handler answers that. */
+function readOrNull(read: () => FormFields): FormFields | null {
+  try {
+    return read()
+  } catch (error) {
+    if (error instanceof Refusal) return null
+    throw error
   }
 }

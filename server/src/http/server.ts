@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
+import type { Cell } from '../core/cells/map.ts'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import { QUESTIONS } from '../flows/cells/cells.ts'
 import type { Context } from '../flows/context.ts'
@@ -13,8 +14,10 @@ import { findAsset } from '../pages/ui/assets.ts'
 import { createRequestId } from '../secrets/random.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
+import { createForwarder } from './cells/forward.ts'
 import { createCellServer } from './cells/questions.ts'
 import { createAddressReader } from './client-address.ts'
+import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
 import { createPathMatcher } from './path-template.ts'
 import { ASSETS, createScopeOpener, NO_ROUTE, type RequestScope, runWithin } from './request-scope.ts'
@@ -80,7 +83,14 @@ export const everyRoute: readonly string[] = [
 export function createHttpServer(context: Context, traced: boolean): HttpServer {
   const { requests } = context.counts
   const openScope = createScopeOpener(context.config.trustProxy)
-  const addressOf = createAddressReader(context.config.trustProxy)
+  const addressBehindProxy = createAddressReader(context.config.trustProxy)
+  const { cells } = context
+  const forwarder = cells && createForwarder(cells, context.config.keys, context.counts.forwarded)
+  const addressOf = (request: IncomingMessage) => {
+    const forwarded = forwarder?.forwarded(request)
+    if (forwarded) return forwarded.address
+    return addressBehindProxy(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
+  }
   const slugOf = createHostReader(context.config.publicUrl)
   const security = securityHeaders(context.config.publicUrl)
   const afterwards = new Set<Promise<void>>()
@@ -103,10 +113,10 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     requests.leased(1)
     track(after.finally(() => requests.leased(-1)))
   }
-  const serveEndpoint = createEndpointServer(context, addressOf)
+  const serveEndpoint = createEndpointServer(context, addressOf, forwarder)
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
-  const serveCell = context.cells && createCellServer(context, context.cells)
+  const serveCell = cells && createCellServer(context, cells)
 
   const serve = async (request: IncomingMessage, response: ServerResponse, scope: RequestScope): Promise<void> => {
     const startedAt = performance.now()
@@ -117,14 +127,19 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
+      const forward = (to: Cell, body: Buffer | null) => {
+        const target = query === '' ? path : `${path}?${query}`
+        return forwarder?.forward({ to, body, request, response, target, requestId: scope.id, address: addressOf(request) })
+      }
       const endpoint = slug === null ? findEndpoint(path) : undefined
       if (endpoint) {
         const { found, segments } = endpoint
         scope.route = found.path
         format = formatOf(path)
-        return await serveEndpoint(request, found, segments, query, stopping, (given) =>
+        const elsewhere = await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
+        return elsewhere ? await forward(elsewhere.to, elsewhere.body) : undefined
       }
       if (draining) response.setHeader('connection', 'close')
       const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)
@@ -135,11 +150,15 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (slug !== null) {
         const found = accountPageRouter.get(path)
         scope.route = found?.path ?? NO_ROUTE
+        const to = forwarder?.cellOfSlug(request, slug)
+        if (to) return await forward(to, null)
         return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found })
       }
       const found = basePageRouter.get(path)
       if (found) {
         scope.route = found.path
+        const to = forwarder?.cellOfTexts(request, new URLSearchParams(query))
+        if (to) return await forward(to, null)
         return await serveBase(request, response, { requestId: scope.id, path, query, found })
       }
       format = formatOf(path)
@@ -156,7 +175,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     // A response without a socket is pipelined: it waits behind an earlier response on the connection.
     if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
-    const scope = openScope(request)
+    const requestId = forwarder?.forwarded(request)?.requestId
+    const scope = requestId === undefined ? openScope(request) : { ...openScope(request), id: requestId }
     const work = () => serve(request, response, scope)
     return runWithin(scope, traced ? () => traceRequest(request, response, scope, work) : work)
   }

@@ -2,18 +2,19 @@
  * Forwards a request that arrived in the wrong cell to the right one, once: the proxy's map was older than a change, or the proxy
  * could not read the form. The answer passes through as it comes, held polls included. docs/scale.md, "Cells".
  */
-import { Agent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
-import type { Cell, CellMap } from '../../core/cells/map.ts'
+import type { Cell } from '../../core/cells/map.ts'
 import { BUCKETED_PARAMETERS, otherCell } from '../../core/cells/routing.ts'
 import { readAddress } from '../../core/network.ts'
 import { Refusal } from '../../core/refusal.ts'
+import type { Cells } from '../../flows/cells/cells.ts'
 import { bucketOf, bucketOfSlug } from '../../secrets/bucket.ts'
 import { isForwarded, signForwarded } from '../../secrets/cells/forwarded.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import type { Counter } from '../../telemetry/family.ts'
 import { singleHeader } from '../header.ts'
-import type { FormFields } from '../parameters.ts'
 
 const MARK = 'latchkey-forwarded'
 
@@ -44,97 +45,116 @@ export type Misrouted = Forwarded & {
   readonly body: Buffer | null
 }
 
+/** Parameters by name. */
+type Parameters = { get(name: string): string | null | undefined }
+
 export type Forwarder = {
   /** Null: the request does not come from another cell. */
-  readForwarded(request: IncomingMessage): Forwarded | null
+  forwarded(request: IncomingMessage): Forwarded | null
   /** The cell of an account's host. Null: this one, or none is known. */
-  cellOfSlug(slug: string): Cell | null
-  /** The cell of the code or credential in these parameters. Null: this one, or there is none. */
-  cellOfParameters(parameters: FormFields | URLSearchParams): Cell | null
-  /** The cell of the bearer credential. Null: this one, or there is none. */
-  cellOfBearer(authorization: string | null): Cell | null
+  cellOfSlug(request: IncomingMessage, slug: string): Cell | null
+  /** The cell of the code or credential in the parameters or in the header. Null: this one, or there is none. */
+  cellOfTexts(request: IncomingMessage, parameters: Parameters): Cell | null
   /** Throws a Refusal if the other cell does not answer. */
   forward(misrouted: Misrouted): Promise<void>
 }
 
-export type ForwarderSettings = {
-  readonly here: number
-  readonly keys: Keyset
-  readonly map: () => CellMap
-  readonly count: Counter<'answered' | 'failed'>
-}
+export function createForwarder(
+  { own, map }: Pick<Cells, 'own' | 'map'>,
+  keys: Keyset,
+  count: Counter<'answered' | 'failed'>,
+): Forwarder {
+  const agents: Agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
+  const known = new WeakMap<IncomingMessage, Forwarded | null>()
 
-export function createForwarder({ here, keys, map, count }: ForwarderSettings): Forwarder {
-  const agent = new Agent({ keepAlive: true })
-  const cellOf = (bucket: number | null) => otherCell(map(), here, bucket)
+  const read = (request: IncomingMessage): Forwarded | null => {
+    const mark = singleHeader(request, MARK)
+    const requestId = singleHeader(request, 'x-request-id')
+    if (mark === null || requestId === null) return null
+    const address = readAddress(singleHeader(request, 'x-forwarded-for') ?? '')
+    return isForwarded(keys, mark, { to: own, requestId, address }) ? { requestId, address } : null
+  }
+  const forwarded = (request: IncomingMessage): Forwarded | null => {
+    // Almost no request has the header, and then nothing has to be remembered.
+    if (request.headers[MARK] === undefined) return null
+    const before = known.get(request)
+    if (before !== undefined) return before
+    const found = read(request)
+    known.set(request, found)
+    return found
+  }
+  /** A request is forwarded once: the cell that it was forwarded to answers, whatever its own map says. */
+  const otherThan = (request: IncomingMessage, bucket: number | null) =>
+    forwarded(request) ? null : otherCell(map(), own, bucket)
+
   return {
-    readForwarded: (request) => {
-      const mark = singleHeader(request, MARK)
-      const requestId = singleHeader(request, 'x-request-id')
-      if (mark === null || requestId === null) return null
-      const address = readAddress(singleHeader(request, 'x-forwarded-for') ?? '')
-      return isForwarded(keys, mark, { to: here, requestId, address }) ? { requestId, address } : null
-    },
-    cellOfSlug: (slug) => cellOf(map().accountBuckets.get(slug) ?? bucketOfSlug(slug)),
-    cellOfParameters: (parameters) => {
+    forwarded,
+    cellOfSlug: (request, slug) => otherThan(request, map().accountBuckets.get(slug) ?? bucketOfSlug(slug)),
+    cellOfTexts: (request, parameters) => {
       for (const name of BUCKETED_PARAMETERS) {
         const text = parameters.get(name)
-        if (text) return cellOf(bucketOf(text))
+        if (text) return otherThan(request, bucketOf(text))
       }
-      return null
+      const { authorization } = request.headers
+      if (authorization === undefined) return null
+      return otherThan(request, bucketOf(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''))
     },
-    cellOfBearer: (authorization) => cellOf(bucketOf(/^Bearer +(\S+)$/i.exec(authorization ?? '')?.[1] ?? '')),
     forward: async (misrouted) => {
       try {
-        await pass(misrouted, agent, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
+        await pass(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
         count.add('answered')
-      } catch (error) {
+      } catch {
         count.add('failed')
+        if (!misrouted.response.headersSent) throw new Refusal('unavailable')
         // The answer has begun: all that can be said is that it is not whole.
-        if (misrouted.response.headersSent) return void misrouted.response.destroy()
-        throw error
+        misrouted.response.destroy()
       }
     },
   }
 }
 
-async function pass(
-  { to, request, response, target, body, requestId, address }: Misrouted,
-  agent: Agent,
-  mark: string,
-) {
-  const headers = {
-    ...withoutConnection(request.headers),
-    ...(body === null ? {} : { 'content-length': body.length }),
-    'x-request-id': requestId,
-    ...(address === null ? {} : { 'x-forwarded-for': address }),
-    [MARK]: mark,
-  }
-  if (address === null) delete (headers as Record<string, unknown>)['x-forwarded-for']
-  const outgoing = httpRequest(to.address + target, { method: request.method, headers, agent, timeout: ANSWER_MS })
+type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent }
+
+async function pass(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
+  const { to, request, response, target, body } = misrouted
+  const url = new URL(target, to.address)
+  const options = { method: request.method, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
+  const outgoing =
+    url.protocol === 'https:'
+      ? httpsRequest(url, { ...options, agent: agents.https })
+      : httpRequest(url, { ...options, agent: agents.http })
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
-    outgoing.once('error', reject)
+    outgoing.on('error', reject)
     outgoing.once('timeout', () => outgoing.destroy(new Error('the cell does not answer')))
   })
   // The other cell learns that the client is gone: it must not count a final answer as delivered.
-  const onClose = () => outgoing.destroy()
-  response.once('close', onClose)
+  const gone = () => outgoing.destroy()
+  response.once('close', gone)
   try {
-    if (body === null) await pipeline(request, outgoing)
+    if (body === null) request.pipe(outgoing)
     else outgoing.end(body)
     const answer = await answered
     response.writeHead(answer.statusCode ?? 502, withoutConnection(answer.headers))
     await pipeline(answer, response)
-  } catch (error) {
-    answered.catch(() => {})
-    if (response.headersSent) throw error
-    throw new Refusal('unavailable')
   } finally {
-    response.off('close', onClose)
+    response.off('close', gone)
+    request.unpipe(outgoing)
   }
 }
 
-function withoutConnection(headers: IncomingMessage['headers']) {
+function headersOf({ request, body, requestId, address }: Misrouted, mark: string) {
+  const { 'x-forwarded-for': _sent, 'content-length': length, ...headers } = withoutConnection(request.headers)
+  const size = body === null ? length : body.length || undefined
+  return {
+    ...headers,
+    ...(size === undefined ? {} : { 'content-length': size }),
+    ...(address === null ? {} : { 'x-forwarded-for': address }),
+    'x-request-id': requestId,
+    [MARK]: mark,
+  }
+}
+
+function withoutConnection(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)))
 }

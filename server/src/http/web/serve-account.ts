@@ -20,9 +20,8 @@ import { createBrowserMark, isBrowserMark } from '../../secrets/dialog-texts.ts'
 import { isSignedForm } from '../../secrets/web-texts.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { AccountSession, HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
-import { type AddressReader, createNetworkCheck } from '../client-address.ts'
+import { createNetworkCheck, type RequestAddressReader } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
-import { singleHeader } from '../header.ts'
 import type { FormFields } from '../parameters.ts'
 import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
@@ -56,7 +55,7 @@ const DEFERRED_MS = 200
 const CAN_WAIT = /^\/developer(\/|$)/
 
 /** `track` receives the work that follows a response, so that shutdown waits for it. */
-export function createAccountServer(context: Context, addressOf: AddressReader, track: (work: Promise<void>) => void) {
+export function createAccountServer(context: Context, addressOf: RequestAddressReader, track: (work: Promise<void>) => void) {
   const secure = context.config.publicUrl.startsWith('https:')
   const isElsewhere = createElsewhere(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
@@ -110,7 +109,7 @@ export function createAccountServer(context: Context, addressOf: AddressReader, 
       step: readCookie(cookie, STEP),
       providerSignIn: readCookie(cookie, PROVIDER),
       hasPasskey: readCookie(cookie, PASSKEY) !== null,
-      address: addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for')),
+      address: addressOf(request),
       agent: request.headers['user-agent']?.slice(0, 200) ?? null,
       known: readCookie(cookie, BROWSER),
       language: context.languages.choose(readCookie(cookie, LANGUAGE), accepted ?? null),

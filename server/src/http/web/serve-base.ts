@@ -11,10 +11,9 @@ import { serviceOf } from '../../flows/service-branding.ts'
 import type { Frame, Service } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import type { Languages } from '../../pages/ui/words.ts'
-import type { AddressReader } from '../client-address.ts'
+import type { RequestAddressReader } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
 import { MAX_BODY_BYTES } from '../form.ts'
-import { singleHeader } from '../header.ts'
 import { type FormFields, MAX_PARAMETERS } from '../parameters.ts'
 import type { BasePage } from '../route.ts'
 import type { FormRules, PathRoutes } from '../router.ts'
@@ -30,7 +29,7 @@ export type BaseAsked = {
   readonly found: PathRoutes<BasePage>
 }
 
-export function createBaseServer(context: Context, addressOf: AddressReader) {
+export function createBaseServer(context: Context, addressOf: RequestAddressReader) {
   const { publicUrl } = context.config
   const own = { service: serviceOf(context), languages: context.languages }
   const secure = publicUrl.startsWith('https:')
@@ -63,7 +62,7 @@ export function createBaseServer(context: Context, addressOf: AddressReader) {
       const { route, fields } = received
       if (route.method === 'POST') frame = frameAt(own, request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
-      const address = addressOf(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
+      const address = addressOf(request)
       respondPage(response, around, await route.handler(context, { fields, frame, address, cookie }))
     } catch (error) {
       respondPage(response, around, { refusal: pageRefusalFor(context, error) })

@@ -1,0 +1,201 @@
+/**
+ * A request that arrives in the wrong cell is forwarded once. Two cells on copies of one database, and a third that only says what
+ * it was sent. docs/scale.md, "Cells".
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { freePort } from '../../../../tools/free-port.ts'
+import { closeContext, createContext, type RunningService, startService } from '../../../src/app.ts'
+import { bucketOfCell } from '../../../src/core/cells/map.ts'
+import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
+import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { bucketDigits, bucketOfSlug } from '../../../src/secrets/bucket.ts'
+import { signForwarded } from '../../../src/secrets/cells/forwarded.ts'
+import { assignBuckets, insertCell, insertFirstMap, setThisCell } from '../../../src/store/cells/map.ts'
+import { Device, post } from '../../rig/device.ts'
+import { createEmptyDatabase, createTestDatabase } from '../../rig/engines/database.ts'
+import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
+
+const POLLING = '/auth/oauth/device/polling'
+const ELSEWHERE = 'elsewhere'
+const CLIENT = '203.0.113.7'
+
+let application: MadeApplication
+let user: MadeUser
+let one: RunningService
+let two: RunningService
+let echo: Server
+const drops: (() => Promise<void>)[] = []
+
+type Echoed = { readonly headers: IncomingHttpHeaders; readonly url: string; readonly body: string }
+
+beforeAll(async () => {
+  echo = createServer(async (request, response) => {
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk)
+    const said: Echoed = { headers: request.headers, url: request.url ?? '', body: Buffer.concat(chunks).toString() }
+    response.writeHead(418, { 'content-type': 'application/json', 'x-said': 'three' })
+    response.end(JSON.stringify(said))
+  }).listen(0, '127.0.0.1')
+  await once(echo, 'listening')
+  const ports = [await freePort(), await freePort()]
+  const database = await createTestDatabase()
+  const settings = { PUBLIC_URL: 'https://service.example', TRUST_PROXY: '127.0.0.1', METRICS_PORT: '0' }
+  const context = await createContext(makeConfig({ DATABASE_URL: database.url, ...settings }))
+  const account = await makeAccount(context.db)
+  user = await makeUser(context.db, account.slug)
+  application = await makeApplication(context.db, context.config, account.slug)
+  await context.db.transaction(async (tx) => {
+    const at = (port: number | undefined) => `http://127.0.0.1:${port}`
+    await insertFirstMap(tx, { id: 1, name: 'one', address: at(ports[0]) })
+    await insertCell(tx, { id: 2, name: 'two', address: at(ports[1]), home: false })
+    await insertCell(tx, { id: 3, name: 'three', address: at((echo.address() as AddressInfo).port), home: false })
+    await insertCell(tx, { id: 4, name: 'four', address: 'http://127.0.0.1:1', home: false })
+    await assignBuckets(tx, [bucketOfSlug(ELSEWHERE), 0x123], 3, 1)
+    await setThisCell(tx, 1)
+  })
+  await closeContext(context)
+  const copy = await copyOf(database.url)
+  drops.push(database.drop, copy.drop)
+  const second = await createContext(makeConfig({ DATABASE_URL: copy.url }))
+  await setThisCell(second.db, 2)
+  await closeContext(second)
+  const start = (url: string, cell: number) =>
+    startService(makeConfig({ ...settings, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }))
+  one = await start(database.url, 1)
+  two = await start(copy.url, 2)
+})
+
+afterAll(async () => {
+  await one?.stop()
+  await two?.stop()
+  echo?.close()
+  for (const drop of drops) await drop()
+})
+
+/** PostgreSQL copies a database only when nobody is connected to it; connections that were closed end a little later. */
+async function copyOf(url: string): ReturnType<typeof createEmptyDatabase> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await createEmptyDatabase(new URL(url).pathname.slice(1))
+    } catch (error) {
+      if (attempt === 50 || !String(error).includes('being accessed by other users')) throw error
+      await sleep(100)
+    }
+  }
+}
+
+const forwarded = async (service: RunningService, outcome: 'answered' | 'failed') => {
+  const text = await (await fetch(`${service.metricsAddress}/metrics`)).text()
+  return Number(new RegExp(`^latchkey_forwarded_requests_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1])
+}
+
+const codeOf = (cell: number) => `lkd_${bucketDigits(bucketOfCell(cell))}${'A'.repeat(55)}`
+
+const viaProxy = { host: 'service.example', 'x-forwarded-for': CLIENT, 'x-request-id': 'id-of-the-proxy' }
+
+test.each([
+  { how: 'in a form', sent: (form: Record<string, string>) => ({ form }) },
+  { how: 'in the query', sent: (query: Record<string, string>) => ({ query }) },
+  {
+    how: 'in a multipart form, which the proxy cannot read',
+    sent: (form: Record<string, string>) => {
+      const part = ([name, value]: [string, string]) =>
+        `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+      const raw = `${Object.entries(form).map(part).join('')}--x--\r\n`
+      return { raw, headers: { 'content-type': 'multipart/form-data; boundary=x' } }
+    },
+  },
+])('a poll with a code of another cell $how is forwarded, answered there, and counted', async ({ sent }) => {
+  const device = new Device(one.address, application)
+  const { device_code } = await device.code()
+  expect(device_code.slice(4, 8)).toBe('f001')
+  const before = await forwarded(two, 'answered')
+  const answer = await post(two.address, POLLING, sent({ ...device.credentials, device_code }))
+  expect(answer).toMatchObject({ status: 400, body: { error: 'auth_pending' } })
+  expect(await forwarded(two, 'answered')).toBe(before + 1)
+  expect(await forwarded(one, 'answered')).toBe(0)
+})
+
+test('a held poll passes through: the decision in the other cell reaches the device at once', async () => {
+  const device = new Device(one.address, application)
+  const { device_code, user_code } = await device.code()
+  const form = { ...device.credentials, device_code }
+  const begun = performance.now()
+  const held = post(two.address, POLLING, { form, headers: { prefer: 'wait=20' } })
+  await sleep(1_000)
+  const entered = await enterUserCode(one.context, user.id, user_code)
+  if (entered.outcome !== 'claimed') throw new Error(entered.outcome)
+  await grantDeviceCode(one.context, user.id, entered.code)
+  const answer = await held
+  expect(answer.status).toBe(200)
+  expect(answer.body.access_token).toMatch(/^lka_/)
+  expect(answer.headers['preference-applied']).toBe('wait=20')
+  expect(performance.now() - begun).toBeGreaterThan(900)
+  expect(performance.now() - begun).toBeLessThan(10_000)
+  // Delivered: nothing is left for another poll.
+  expect((await device.poll(device_code)).body.error).toBe('invalid')
+})
+
+test('the other cell gets the request as it was sent, with the client’s address and the id, and its answer is passed on', async () => {
+  const form = { SVCappid: 'a', device_code: codeOf(3) }
+  const sent = { form, query: { state: 'x y' }, headers: { ...viaProxy, 'idempotency-key': 'k' } }
+  const answer = await post(one.address, POLLING, sent)
+  expect(answer.status).toBe(418)
+  expect(answer.headers['x-said']).toBe('three')
+  const { headers, url, body } = answer.body as Echoed
+  expect(url).toBe(`${POLLING}?state=x+y`)
+  expect(body).toBe(`${new URLSearchParams(form)}`)
+  expect(headers).toMatchObject({ ...viaProxy, 'idempotency-key': 'k' })
+  expect(headers['latchkey-forwarded']).toMatch(/^[A-Za-z0-9_-]{23}$/)
+})
+
+test.each([
+  { what: 'a bearer credential', path: '/auth/verify', method: 'GET', headers: { authorization: `Bearer lka_0123${'A'.repeat(56)}` } },
+  { what: 'the host of an account', path: '/sign-in', method: 'POST', headers: { host: `${ELSEWHERE}.service.example` } },
+  { what: 'a dialog', path: `/dialog?request=lkq_f003${'A'.repeat(44)}`, method: 'GET', headers: {} },
+])('$what of another cell leads there', async ({ path, method, headers }) => {
+  const answer = await post(one.address, path, {
+    method,
+    headers: { ...viaProxy, ...headers },
+    ...(method === 'POST' ? { form: { a: 'b' } } : {}),
+  })
+  expect(answer.status).toBe(418)
+  expect((answer.body as Echoed).url).toBe(path)
+  expect((answer.body as Echoed).body).toBe(method === 'POST' ? 'a=b' : '')
+})
+
+const marked = (mark: string) =>
+  post(one.address, POLLING, { form: { SVCappid: 'a', device_code: codeOf(3) }, headers: { ...viaProxy, 'latchkey-forwarded': mark } })
+
+test('a forwarded request is answered where it arrives, with the id that it came with', async () => {
+  const mark = signForwarded(one.context.config.keys, { to: 1, requestId: 'id-of-the-proxy', address: CLIENT })
+  const answer = await marked(mark)
+  expect(answer).toMatchObject({ status: 400, body: { error: 'invalid' } })
+  expect(answer.headers['x-request-id']).toBe('id-of-the-proxy')
+})
+
+test.each([
+  { what: 'for another cell', of: { to: 2, requestId: 'id-of-the-proxy', address: CLIENT } },
+  { what: 'of another request', of: { to: 1, requestId: 'another', address: CLIENT } },
+  { what: 'with another address', of: { to: 1, requestId: 'id-of-the-proxy', address: '203.0.113.8' } },
+])('a mark $what counts as none', async ({ of }) => {
+  expect((await marked(signForwarded(one.context.config.keys, of))).status).toBe(418)
+})
+
+test('a cell that does not answer is unavailable, and nothing is repeated', async () => {
+  const before = await forwarded(one, 'failed')
+  const answer = await post(one.address, POLLING, { form: { SVCappid: 'a', device_code: codeOf(4) } })
+  expect(answer).toMatchObject({ status: 503, body: { error: 'unavailable' } })
+  expect(await forwarded(one, 'failed')).toBe(before + 1)
+})
+
+test('a bucket that is in no cell, and a request without one, are answered here', async () => {
+  for (const device_code of [codeOf(9), 'nonsense']) {
+    const answer = await post(one.address, POLLING, { form: { SVCappid: 'a', SVCsecret: 'b', device_code } })
+    expect(answer).toMatchObject({ status: 400, body: { error: 'invalid' } })
+  }
+})
