@@ -43,13 +43,13 @@ const PATH = '/auth/oauth/device/polling'
 /** So many polls are under way, and may share a batch. */
 const CONNECTIONS = 32
 /** Shorter than the life of a hint: the second poll of a code never reads. */
-const POLL_SECONDS = 8
+const POLL_SECONDS = 4
 const CODES = 40_000
-const CODE_REQUESTS = 2_000
+const CODE_REQUESTS = 800
 const HELD = 3_000
-/** Two waits of 25 seconds: each device polls twice. */
-const HELD_SECONDS = 50
-const IDLE_SECONDS = 10
+/** One wait: each device polls once. */
+const HELD_SECONDS = 25
+const IDLE_SECONDS = 5
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-plan-'))
 const postgres = await startOwnPostgres()
@@ -83,16 +83,24 @@ const spent = (): Spent => ({
   postgres: processorSeconds(postgres.pids()) + endedChildrenSeconds(postgres.pids()[0] ?? 0),
 })
 
-/** Microseconds for each of `count` requests. `idle`: what a process takes in a second without requests. */
-async function measure(what: string, work: () => Promise<number>, idle: Spent | null): Promise<Spent> {
-  const [before, begun] = [spent(), performance.now()]
-  const count = await work()
-  const [after, seconds] = [spent(), (performance.now() - begun) / 1000]
-  const each = (part: keyof Spent) =>
-    Math.max(0, ((after[part] - before[part]) * 1e6 - (idle?.[part] ?? 0) * seconds) / count)
-  const figures = { server: each('server'), redis: each('redis'), postgres: each('postgres') }
-  console.log(what, { count, seconds: Math.round(seconds), ...figures })
-  return figures
+/** Other work on the machine only ever adds: of several rounds, the one that took least is the nearest to what it costs. */
+const ROUNDS = 5
+
+/** Microseconds for each request that `work` counts. `idle`: what a process takes in a second without requests. */
+async function measure(what: string, work: () => Promise<number>, idle: Spent | null, rounds = ROUNDS): Promise<Spent> {
+  const measured: Spent[] = []
+  for (let round = 0; round < rounds; round += 1) {
+    const [before, begun] = [spent(), performance.now()]
+    const count = await work()
+    const [after, seconds] = [spent(), (performance.now() - begun) / 1000]
+    const each = (part: keyof Spent) =>
+      Math.max(0, ((after[part] - before[part]) * 1e6 - (idle?.[part] ?? 0) * seconds) / count)
+    const figures = { server: each('server'), redis: each('redis'), postgres: each('postgres') }
+    console.log(what, { count, seconds: Math.round(seconds), ...figures })
+    measured.push(figures)
+  }
+  const total = ({ server, redis, postgres }: Spent) => server + redis + postgres
+  return measured.reduce((least, each) => (total(each) < total(least) ? each : least))
 }
 
 const formOf = (index: number) => {
@@ -174,7 +182,7 @@ try {
   )
   const walBefore = await walBytes()
   const codeRequest = await measure('code request', requestCodes, idle)
-  const walPerCode = ((await walBytes()) - walBefore) / CODE_REQUESTS
+  const walPerCode = ((await walBytes()) - walBefore) / (ROUNDS * CODE_REQUESTS)
   const wirePerCodeRequest = await wireBytes(
     '/auth/oauth/device/code',
     `${new URLSearchParams({ ...device.credentials, state: 'AAAAAAAAAAAAAAAAAAAAAA' })}`,
@@ -182,18 +190,18 @@ try {
 
   // Warms up the server: most of its code is compiled only now.
   for (let round = 0; round < 3; round += 1) await poll(server.address)
-  await redis.forgetEverything()
   let polls = 0
-  const countPolls = async () => {
+  const pollEmpty = async () => {
+    await redis.forgetEverything()
     polls = await poll(server.address)
     return polls
   }
-  const empty = await measure('poll with an empty gate', countPolls, idle)
+  const empty = await measure('poll with an empty gate', pollEmpty, idle)
   // The part of the polls that are the first of their code, and read its row.
   const first = Math.min(1, CODES / polls)
   await redis.forgetEverything()
   const redisBytes = await fillGate(redis, codes.ids)
-  const hinted = await measure('poll with a hint', countPolls, idle)
+  const hinted = await measure('poll with a hint', () => poll(server.address), idle)
   const wirePerPoll = await wireBytes(PATH, formOf(0))
 
   await redis.forgetEverything()
@@ -202,7 +210,7 @@ try {
     Array.from({ length: HELD }, (_, index) => formOf(index)),
   )
   await sleep(10_000)
-  const held = await measure('held poll', holdPolls, idle)
+  const held = await measure('held poll', holdPolls, idle, 2)
   devices.stop()
   const proxied = await measureProxy()
 

@@ -17,17 +17,20 @@ import { signForwarded } from '../../../src/secrets/cells/forwarded.ts'
 import { assignBuckets, insertCell, insertFirstMap, setThisCell } from '../../../src/store/cells/map.ts'
 import { Device, post } from '../../rig/device.ts'
 import { createEmptyDatabase, createTestDatabase } from '../../rig/engines/database.ts'
+import { runStatements } from '../../rig/engines/postgres-programs.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
 
 const POLLING = '/auth/oauth/device/polling'
 const ELSEWHERE = 'elsewhere'
 const CLIENT = '203.0.113.7'
+const BOUNDARY = 'a-boundary-that-occurs-nowhere-else'
 
 let application: MadeApplication
 let user: MadeUser
 let one: RunningService
 let two: RunningService
 let echo: Server
+let databaseOfTwo: string
 const drops: (() => Promise<void>)[] = []
 
 type Echoed = { readonly headers: IncomingHttpHeaders; readonly url: string; readonly body: string }
@@ -43,7 +46,7 @@ beforeAll(async () => {
   await once(echo, 'listening')
   const ports = [await freePort(), await freePort()]
   const database = await createTestDatabase()
-  const settings = { PUBLIC_URL: 'https://service.example', TRUST_PROXY: '127.0.0.1', METRICS_PORT: '0' }
+  const settings = { PUBLIC_URL: 'https://service.example', METRICS_PORT: '0' }
   const context = await createContext(makeConfig({ DATABASE_URL: database.url, ...settings }))
   const account = await makeAccount(context.db)
   user = await makeUser(context.db, account.slug)
@@ -55,6 +58,8 @@ beforeAll(async () => {
     await insertCell(tx, { id: 3, name: 'three', address: at((echo.address() as AddressInfo).port), home: false })
     await insertCell(tx, { id: 4, name: 'four', address: 'http://127.0.0.1:1', home: false })
     await assignBuckets(tx, [bucketOfSlug(ELSEWHERE), 0x123], 3, 1)
+    // As if long ago: a prefix that was just given to another cell is not used for a while.
+    await tx.query("update code_prefixes set cell = 2 where prefix >= '50'")
     await setThisCell(tx, 1)
   })
   await closeContext(context)
@@ -63,10 +68,12 @@ beforeAll(async () => {
   const second = await createContext(makeConfig({ DATABASE_URL: copy.url }))
   await setThisCell(second.db, 2)
   await closeContext(second)
-  const start = (url: string, cell: number) =>
-    startService(makeConfig({ ...settings, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }))
-  one = await start(database.url, 1)
-  two = await start(copy.url, 2)
+  const start = (url: string, cell: number, more: Record<string, string>) =>
+    startService(makeConfig({ ...settings, ...more, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }))
+  one = await start(database.url, 1, { TRUST_PROXY: '127.0.0.1' })
+  // Trusts no proxy: what it believes of a request, it believes because of the mark.
+  two = await start(copy.url, 2, {})
+  databaseOfTwo = copy.url
 })
 
 afterAll(async () => {
@@ -104,9 +111,9 @@ test.each([
     how: 'in a multipart form, which the proxy cannot read',
     sent: (form: Record<string, string>) => {
       const part = ([name, value]: [string, string]) =>
-        `--x\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
-      const raw = `${Object.entries(form).map(part).join('')}--x--\r\n`
-      return { raw, headers: { 'content-type': 'multipart/form-data; boundary=x' } }
+        `--${BOUNDARY}\r\nContent-Disposition: form-data; name="${name}"\r\n\r\n${value}\r\n`
+      const raw = `${Object.entries(form).map(part).join('')}--${BOUNDARY}--\r\n`
+      return { raw, headers: { 'content-type': `multipart/form-data; boundary=${BOUNDARY}` } }
     },
   },
 ])('a poll with a code of another cell $how is forwarded, answered there, and counted', async ({ sent }) => {
@@ -168,22 +175,42 @@ test.each([
   expect((answer.body as Echoed).body).toBe(method === 'POST' ? 'a=b' : '')
 })
 
-const marked = (mark: string) =>
-  post(one.address, POLLING, { form: { SVCappid: 'a', device_code: codeOf(3) }, headers: { ...viaProxy, 'latchkey-forwarded': mark } })
+const RIGHT = { to: 2, requestId: 'id-of-the-proxy', address: CLIENT }
+
+const markedPoll = (mark: string) =>
+  post(two.address, POLLING, {
+    form: { SVCappid: 'a', device_code: codeOf(3) },
+    headers: { ...viaProxy, 'latchkey-forwarded': mark },
+  })
 
 test('a forwarded request is answered where it arrives, with the id that it came with', async () => {
-  const mark = signForwarded(one.context.config.keys, { to: 1, requestId: 'id-of-the-proxy', address: CLIENT })
-  const answer = await marked(mark)
+  const answer = await markedPoll(signForwarded(two.context.config.keys, RIGHT))
   expect(answer).toMatchObject({ status: 400, body: { error: 'invalid' } })
   expect(answer.headers['x-request-id']).toBe('id-of-the-proxy')
 })
 
+test('a forwarded request comes from the address of the client', async () => {
+  const mark = signForwarded(two.context.config.keys, RIGHT)
+  const { credentials } = new Device(two.address, application)
+  const requestFrom = async (headers: Record<string, string>) => {
+    const answer = await post(two.address, '/auth/oauth/device/code', { form: credentials, headers })
+    expect(answer.status).toBe(200)
+    const [row] = await runStatements(
+      databaseOfTwo,
+      'select host(requested_from) as address from device_codes order by created_at desc limit 1',
+    )
+    return row.address
+  }
+  expect(await requestFrom({ ...viaProxy, 'latchkey-forwarded': mark })).toBe(CLIENT)
+  expect(await requestFrom(viaProxy)).toBe('127.0.0.1')
+})
+
 test.each([
-  { what: 'for another cell', of: { to: 2, requestId: 'id-of-the-proxy', address: CLIENT } },
-  { what: 'of another request', of: { to: 1, requestId: 'another', address: CLIENT } },
-  { what: 'with another address', of: { to: 1, requestId: 'id-of-the-proxy', address: '203.0.113.8' } },
+  { what: 'for another cell', of: { ...RIGHT, to: 1 } },
+  { what: 'of another request', of: { ...RIGHT, requestId: 'another' } },
+  { what: 'with another address', of: { ...RIGHT, address: '203.0.113.8' } },
 ])('a mark $what counts as none', async ({ of }) => {
-  expect((await marked(signForwarded(one.context.config.keys, of))).status).toBe(418)
+  expect((await markedPoll(signForwarded(two.context.config.keys, of))).status).toBe(418)
 })
 
 test('a cell that does not answer is unavailable, and nothing is repeated', async () => {
