@@ -178,6 +178,10 @@ describe('the cell of a request', () => {
     }
   })
 
+  test('is none for a question between cells', async () => {
+    expect((await ask({ form: { device_code: text('lkd_', 0xf002) } }, '/cells/look')).status).toBe(404)
+  })
+
   test('gets the request unchanged, with the client’s address and the id of the request', async () => {
     const form = { SVCappid: 'a', device_code: text('lkd_', 0xf002) }
     const sent = { form, headers: { 'x-forwarded-for': '203.0.113.9', 'x-request-id': 'mine' } }

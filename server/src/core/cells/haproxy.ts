@@ -83,6 +83,8 @@ const frontend = ({ host, folder, bind }: ProxySettings) => `frontend service
     http-request set-header X-Forwarded-For %[src]
     http-request set-header X-Request-Id %[unique-id]
     http-request deny deny_status 413 if { req.hdr_val(content-length) gt 655360 }
+    # Questions between cells.
+    http-request deny deny_status 404 if { path_beg /cells/ }
 
     acl of_account var(txn.host) -m end .${host}
     http-request set-var(txn.slug) var(txn.host),regsub(\\.${host.replaceAll('.', '\\.')}$,) if of_account
