@@ -5,7 +5,12 @@ import type { Figures } from './model.ts'
 
 export const FIGURES_FILE = join(import.meta.dirname, 'figures.json')
 
-type Origin = { readonly command: string; readonly machine: Readonly<Record<string, string | number>> }
+type Origin = {
+  readonly command: string
+  /** What a reader has to know. */
+  readonly note?: string
+  readonly machine: Readonly<Record<string, string | number>>
+}
 
 /** As in the file. */
 export type MeasuredFigures = {

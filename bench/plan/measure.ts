@@ -133,11 +133,13 @@ async function requestCodes(): Promise<number> {
   return CODE_REQUESTS
 }
 
-async function readPolls(): Promise<number> {
+async function readMetric(name: RegExp): Promise<number> {
   const [, address = ''] = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log()) ?? []
   const text = await (await fetch(`${address}/metrics`)).text()
-  return Number(/^latchkey_polls_total\{outcome="auth_pending"\} (\d+)$/m.exec(text)?.[1])
+  return Number(name.exec(text)?.[1])
 }
+
+const readPolls = () => readMetric(/^latchkey_polls_total\{outcome="auth_pending"\} (\d+)$/m)
 
 async function holdPolls(): Promise<number> {
   const before = await readPolls()
@@ -209,7 +211,7 @@ try {
     Number(new URL(server.address).port),
     Array.from({ length: HELD }, (_, index) => formOf(index)),
   )
-  await sleep(10_000)
+  while ((await readMetric(/^latchkey_held_polls (\d+)$/m)) < 0.98 * HELD) await sleep(500)
   const held = await measure('held poll', holdPolls, idle, 2)
   devices.stop()
   const proxied = await measureProxy()

@@ -49,6 +49,6 @@ for (const held of [false, true]) {
     `\n${held ? 'With' : 'Without'} held polls, most depends on this: ${first?.text}. Twice as long, and ${percent} % of the processors are not needed.`,
   )
   console.log(
-    `One Redis, which has one thread, paces at most ${largestCell(figures, demand).toLocaleString('en')} devices.`,
+    `One Redis, which has one thread, paces at most ${largestCell(figures, demand).toLocaleString('en')} devices: more in a cell need a Redis cluster.`,
   )
 }

@@ -129,7 +129,15 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
       const forward = (to: Cell, body: Buffer | null) => {
         const target = query === '' ? path : `${path}?${query}`
-        return forwarder?.forward({ to, body, request, response, target, requestId: scope.id, address: addressOf(request) })
+        return forwarder?.forward({
+          to,
+          body,
+          request,
+          response,
+          target,
+          requestId: scope.id,
+          address: addressOf(request),
+        })
       }
       const endpoint = slug === null ? findEndpoint(path) : undefined
       if (endpoint) {

@@ -55,7 +55,11 @@ const DEFERRED_MS = 200
 const CAN_WAIT = /^\/developer(\/|$)/
 
 /** `track` receives the work that follows a response, so that shutdown waits for it. */
-export function createAccountServer(context: Context, addressOf: RequestAddressReader, track: (work: Promise<void>) => void) {
+export function createAccountServer(
+  context: Context,
+  addressOf: RequestAddressReader,
+  track: (work: Promise<void>) => void,
+) {
   const secure = context.config.publicUrl.startsWith('https:')
   const isElsewhere = createElsewhere(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {

@@ -18,7 +18,14 @@ import { assignBuckets, insertCell, insertFirstMap, setThisCell } from '../../..
 import { Device, post } from '../../rig/device.ts'
 import { createEmptyDatabase, createTestDatabase } from '../../rig/engines/database.ts'
 import { runStatements } from '../../rig/engines/postgres-programs.ts'
-import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
+import {
+  type MadeApplication,
+  type MadeUser,
+  makeAccount,
+  makeApplication,
+  makeConfig,
+  makeUser,
+} from '../../rig/make.ts'
 
 const POLLING = '/auth/oauth/device/polling'
 const ELSEWHERE = 'elsewhere'
@@ -69,7 +76,9 @@ beforeAll(async () => {
   await setThisCell(second.db, 2)
   await closeContext(second)
   const start = (url: string, cell: number, more: Record<string, string>) =>
-    startService(makeConfig({ ...settings, ...more, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }))
+    startService(
+      makeConfig({ ...settings, ...more, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }),
+    )
   one = await start(database.url, 1, { TRUST_PROXY: '127.0.0.1' })
   // Trusts no proxy: what it believes of a request, it believes because of the mark.
   two = await start(copy.url, 2, {})
@@ -161,8 +170,18 @@ test('the other cell gets the request as it was sent, with the client’s addres
 })
 
 test.each([
-  { what: 'a bearer credential', path: '/auth/verify', method: 'GET', headers: { authorization: `Bearer lka_0123${'A'.repeat(56)}` } },
-  { what: 'the host of an account', path: '/sign-in', method: 'POST', headers: { host: `${ELSEWHERE}.service.example` } },
+  {
+    what: 'a bearer credential',
+    path: '/auth/verify',
+    method: 'GET',
+    headers: { authorization: `Bearer lka_0123${'A'.repeat(56)}` },
+  },
+  {
+    what: 'the host of an account',
+    path: '/sign-in',
+    method: 'POST',
+    headers: { host: `${ELSEWHERE}.service.example` },
+  },
   { what: 'a dialog', path: `/dialog?request=lkq_f003${'A'.repeat(44)}`, method: 'GET', headers: {} },
 ])('$what of another cell leads there', async ({ path, method, headers }) => {
   const answer = await post(one.address, path, {
