@@ -110,17 +110,17 @@ async function replaceFile(file: string, text: string): Promise<void> {
 async function keepInSync(db: Queryable, folder: string, socket: string): Promise<void> {
   const stopped = new AbortController()
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => stopped.abort())
-  let trouble = ''
+  let lastReason = ''
   while (!stopped.signal.aborted) {
     try {
       const version = await bringChanges(db, folder, socket)
       if (version !== null) console.log(`HAProxy has version ${version} of the map.`)
-      trouble = ''
+      lastReason = ''
     } catch (error) {
       // PostgreSQL or HAProxy is away. HAProxy keeps what it has; said once.
       const reason = error instanceof Error ? error.message : String(error)
-      if (reason !== trouble) console.error(`Will be tried again: ${reason}`)
-      trouble = reason
+      if (reason !== lastReason) console.error(`Will be tried again: ${reason}`)
+      lastReason = reason
     }
     await sleep(SYNC_MS, undefined, { signal: stopped.signal }).catch(() => {})
   }

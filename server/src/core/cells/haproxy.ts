@@ -64,7 +64,7 @@ defaults
     log global
     option dontlognull
     option redispatch
-    # After a reload, the old process answers one more request on a connection and says that it closes it.
+    # After a reload, the old worker answers one more request on a connection and says that it closes it.
     option idle-close-on-response
     timeout connect 1s
     timeout client 75s
@@ -104,7 +104,7 @@ ${BUCKETED_PARAMETERS.flatMap(textRules).join('\n')}
 function textRules(name: BucketedParameter): string[] {
   const shortened = name === 'request_uri' ? ',url_dec,regsub(^urn:ietf:params:oauth:request_uri:,lkc_)' : ''
   return ['req.body_param', 'url_param'].map(
-    (fetch) => `    http-request set-var(txn.text) ${fetch}(${name})${shortened} if !of_account !has_text`,
+    (sample) => `    http-request set-var(txn.text) ${sample}(${name})${shortened} if !of_account !has_text`,
   )
 }
 
