@@ -8,13 +8,10 @@ import { plain } from '../../history/history.ts'
 import type { WireAnswer, WireVariant } from '../../rig/device.ts'
 import type { MadeUser } from '../../rig/make.ts'
 import { makeSignedInUser } from '../../rig/signed-in.ts'
-import { formFields, type Page, type Web } from '../../rig/web.ts'
-import { attempt, expectEqual, type Flow, isServed, type Problem, untilServed } from './flow.ts'
+import { Visitor } from '../visitor.ts'
+import { attempt, expectEqual, type Flow, type Problem, untilServed } from './flow.ts'
 import type { Ground } from './ground.ts'
 import { WatchedCode } from './watched-code.ts'
-
-/** How often a user tries. */
-const TRIES = 10
 
 const VARIANTS: readonly WireVariant[] = ['oauth', 'key']
 
@@ -123,70 +120,17 @@ const heldElsewhere: Flow = {
 }
 
 /** A user on the pages, with a session of their own. */
-class Visitor {
-  readonly code: WatchedCode
-  readonly #user: MadeUser
-  readonly #web: Web
-  /** Address of the decision's page. */
-  #decision: string | null = null
-  #decided = false
-
-  static async open(ground: Ground): Promise<Visitor> {
-    const code = await WatchedCode.request(ground)
-    const { user, web } = await makeSignedInUser(ground.service)
-    await web.get('/connect/code')
-    return new Visitor(code, user, web)
-  }
-
-  constructor(code: WatchedCode, user: MadeUser, web: Web) {
-    this.code = code
-    this.#user = user
-    this.#web = web
-  }
-
-  async enter(): Promise<Page | null> {
-    const form = { ...formFields(this.#web.last?.text ?? '', '/connect/code'), code: this.code.record.user_code }
-    const send = () => this.#web.send('POST', '/connect/code', form)
-    const call = { do: 'enter', user: this.#user.id, account: 'own' } as const
-    const read = ({ location }: Page) => (location?.startsWith('/connect/decision') ? plain('claimed') : null)
-    const page = await attempt(() => this.code.history.record(call, send, read))
-    if (isServed(page)) this.#decision = page.location
-    return page
-  }
-
-  /** Loads the page and types the code again, until the consent page follows. */
-  async enterAgain(): Promise<void> {
-    for (let tried = 0; this.#decision === null && tried < TRIES; tried += 1) {
-      await untilServed(null, () => this.#web.get('/connect/code'))
-      await this.enter()
-    }
-    await untilServed(null, () => this.#web.get(this.#decision ?? ''))
-  }
-
-  /** Whether an earlier try took effect is unknown to the user, so that only the first one's answer says something. */
-  async decide(decision: 'grant' | 'reject', first = true): Promise<void> {
-    const values = decision === 'grant' ? { decision: 'allow' } : { decision: 'cancel' }
-    const form = { ...formFields(this.#web.last?.text ?? '', '/connect/decision'), ...values }
-    const send = () => this.#web.send('POST', '/connect/decision', form)
-    const read = ({ status }: Page) => (status === 303 && first ? plain(`${decision}ed`) : null)
-    const page = await attempt(() => this.code.history.record({ do: decision, user: this.#user.id }, send, read))
-    this.#decided = page?.status === 303
-  }
-
-  /** Loads the page again and presses again, while it still asks. */
-  async decideAgain(decision: 'grant' | 'reject'): Promise<void> {
-    for (let tried = 0; !this.#decided && tried < TRIES; tried += 1) {
-      const page = await untilServed(null, () => this.#web.get(this.#decision ?? ''))
-      if (!page.text.includes('action="/connect/decision"')) return
-      await this.decide(decision, false)
-    }
-  }
+async function visit(ground: Ground): Promise<{ code: WatchedCode; visitor: Visitor }> {
+  const code = await WatchedCode.request(ground)
+  const { user, web } = await makeSignedInUser(ground.service)
+  await web.get('/connect/code')
+  return { code, visitor: new Visitor(code, user, web) }
 }
 
 const enterFlow: Flow = {
   name: 'enter',
   prepare: async (ground) => {
-    const visitor = await Visitor.open(ground)
+    const { code, visitor } = await visit(ground)
     return {
       act: async () => {
         await visitor.enter()
@@ -195,7 +139,7 @@ const enterFlow: Flow = {
         await visitor.enterAgain()
         await visitor.decide('grant')
         await visitor.decideAgain('grant')
-        return visitor.code.collect('accepted', after)
+        return code.collect('accepted', after)
       },
     }
   },
@@ -211,18 +155,18 @@ const decideFlows = (
   ({ decision, outcome, held }): Flow => ({
     name: held ? 'held-poll-granted' : decision,
     prepare: async (ground) => {
-      const visitor = await Visitor.open(ground)
+      const { code, visitor } = await visit(ground)
       await visitor.enterAgain()
       return {
         act: async () => {
-          const polling = held ? visitor.code.poll(HELD) : null
+          const polling = held ? code.poll(HELD) : null
           if (held) await sleep(HELD_AFTER_MS)
           await visitor.decide(decision)
           await polling
         },
         finish: async (after): Promise<readonly Problem[]> => {
           await visitor.decideAgain(decision)
-          return visitor.code.collect(outcome, after)
+          return code.collect(outcome, after)
         },
       }
     },
