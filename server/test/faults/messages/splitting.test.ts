@@ -1,7 +1,10 @@
 /** The proxy of verify-messages.ts finds the ends of requests and replies, however the network cuts them. */
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { describe, expect, it } from 'vitest'
 import { PostgresReplies, PostgresRequests } from '../../rig/network/postgres-messages.ts'
 import { RedisValues } from '../../rig/network/redis-messages.ts'
+import { resetConnection } from '../../rig/network/reset-connection.ts'
 
 const int32 = (value: number) => {
   const bytes = Buffer.alloc(4)
@@ -108,4 +111,23 @@ describe.each(CUTS)('in pieces of %d bytes', (size) => {
     const found = pushAll(new RedisValues(), Buffer.from(replies.join('')), size)
     expect(found.map(({ bytes }) => bytes.toString())).toEqual(replies)
   })
+})
+
+it.each([false, true])('a connection is reset, also while it is being shut down (%s)', async (ending) => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const client = connect((server.address() as AddressInfo).port, '127.0.0.1').on('error', () => {})
+  const [socket] = (await once(server, 'connection')) as [Socket]
+  const errors: Error[] = []
+  socket.on('error', (error) => errors.push(error))
+  if (ending) {
+    socket.end()
+    // The shutdown has begun, and the event loop has not finished it.
+    await new Promise((resolve) => process.nextTick(() => process.nextTick(resolve)))
+    expect([socket.writableEnded, socket.writableFinished]).toEqual([true, false])
+  }
+  resetConnection(socket)
+  await new Promise((resolve) => client.once('close', resolve))
+  expect(errors).toEqual([])
+  server.close()
 })

@@ -1,5 +1,6 @@
 /** A TCP proxy in front of a server that delays, falls silent, or cuts the server's answer. */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { resetConnection } from './reset-connection.ts'
 
 export type FaultProxy = {
   readonly port: number
@@ -46,7 +47,7 @@ export async function startFaultProxy(
       if (to !== client || left === null) return to.write(bytes)
       const part = bytes.subarray(0, left)
       left -= part.length
-      return left > 0 ? to.write(part) : to.write(part, () => to.resetAndDestroy())
+      return left > 0 ? to.write(part) : to.write(part, () => resetConnection(to))
     }
     for (const [from, to] of [
       [client, upstream],

@@ -6,6 +6,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { PostgresReplies, PostgresRequests } from './postgres-messages.ts'
 import { RedisValues } from './redis-messages.ts'
+import { resetConnection } from './reset-connection.ts'
 
 export type Engine = 'postgresql' | 'redis'
 
@@ -119,7 +120,7 @@ class Connection {
   }
 
   reset(): void {
-    if (!this.#client.destroyed) this.#client.resetAndDestroy()
+    resetConnection(this.#client)
     this.#upstream.destroy()
   }
 
