@@ -105,7 +105,7 @@ export async function openGround(startServer: StartServer = startServerProcess):
 const STARTS = 5
 
 /** A server does not start while PostgreSQL takes longer than a second to accept a connection, as on a busy machine. */
-async function whenAble<T>(start: () => Promise<T>): Promise<T> {
+export async function whenAble<T>(start: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await start()
@@ -115,4 +115,5 @@ async function whenAble<T>(start: () => Promise<T>): Promise<T> {
   }
 }
 
-const COMPLAINT = /"event":"unexpected"/
+/** A line of the log. */
+export const COMPLAINT = /"event":"unexpected"/

@@ -18,6 +18,8 @@ export type RedisNode = {
   kill(): Promise<void>
   freeze(): void
   thaw(): void
+  /** None while it does not run. */
+  pids(): readonly number[]
 }
 
 /** `lines`: its settings, as in redis.conf. Redis itself rewrites the file when it is promoted or demoted. */
@@ -70,6 +72,7 @@ function createNode({ folder, kind, lines, login = [] }: NodeSettings, port: num
     },
     freeze: () => child?.kill('SIGSTOP'),
     thaw: () => child?.kill('SIGCONT'),
+    pids: () => (child?.pid === undefined ? [] : [child.pid]),
   }
 }
 
