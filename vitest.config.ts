@@ -14,6 +14,7 @@ const PURE = [
   'server/test/telemetry/**',
   'server/test/mutants/**',
   'server/test/history/**',
+  'server/test/faults/soak/**',
   'server/test/*.test.ts',
   'sdk/test/pure/**',
   'bench/test/**',
