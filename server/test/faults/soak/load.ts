@@ -59,7 +59,7 @@ const POLLS = 60
 const INTERVAL_MS = 1_000
 
 /** A revocation is known everywhere two seconds after PostgreSQL answers again. */
-const REVOKED_WITHIN_MS = 20_000
+const REVOKED_WITHIN_MS = 30_000
 
 /** Names of the standard dialect for the outcomes of a poll. */
 const OUTCOMES: Readonly<Record<string, string>> = {
@@ -161,7 +161,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
 
   async function connectDialog(person: Person): Promise<keyof Ends> {
     const service = anyService()
-    const allowed = await allow(service, { application: applications.dialog, user: person.user })
+    const allowed = await untilDone(() => allow(service, { application: applications.dialog, user: person.user }))
     let lost = false
     const send = async () => {
       const answer = await attempt(() => exchange(anyService(), applications.dialog, allowed))
@@ -188,7 +188,9 @@ export function startSoakLoad({ services, own, applications, people, random }: G
     }
     const revoked = await untilServed(null, () => revoke(application, way, credential))
     if (revoked.status !== 200) return wrong(`a revocation was answered ${revoked.text}`)
-    return (await becomesInvalid(credential)) ? 'done' : wrong('a revoked credential is still valid')
+    const invalid = await becomesInvalid(credential)
+    if (invalid === null) return 'unfinished'
+    return invalid ? 'done' : wrong('a revoked credential is still valid')
   }
 
   function renew(application: MadeApplication, way: Way, credential: string, refreshToken = ''): Promise<WireAnswer> {
@@ -213,18 +215,20 @@ export function startSoakLoad({ services, own, applications, people, random }: G
     if (status !== expected) problems.push(`a credential was answered ${status} instead of ${expected}`)
   }
 
-  async function becomesInvalid(credential: string): Promise<boolean> {
+  /** Null: a server did not say so in time. */
+  async function becomesInvalid(credential: string): Promise<boolean | null> {
+    let statuses: readonly (number | null)[] = []
     for (const until = performance.now() + REVOKED_WITHIN_MS; performance.now() < until; await sleep(250)) {
-      const statuses = await Promise.all(services.map(({ address }) => attempt(() => askVerify(address, credential))))
+      statuses = await Promise.all(services.map(({ address }) => attempt(() => askVerify(address, credential))))
       if (statuses.every((status) => status === 401)) return true
     }
-    return false
+    return statuses.includes(200) ? false : null
   }
 
   let visited = 0
   async function readConsole(): Promise<keyof Ends> {
     const service = anyService()
-    const web = await signInAs(service, own.user, { account: own.account })
+    const web = await untilDone(() => signInAs(service, own.user, { account: own.account }))
     const path = CONSOLE_PAGES[visited % CONSOLE_PAGES.length] ?? '/'
     visited += 1
     await untilServed(null, () => web.get(path))
@@ -265,6 +269,20 @@ export function startSoakLoad({ services, own, applications, people, random }: G
       await Promise.all(lanes)
     },
     gaveUp: () => lastFailure,
+  }
+}
+
+const TRIES = 8
+
+/** From the beginning, as a user does after an error. */
+async function untilDone<T>(work: () => Promise<T>): Promise<T> {
+  for (let tried = 1; ; tried += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (tried === TRIES) throw error
+      await sleep(INTERVAL_MS)
+    }
   }
 }
 

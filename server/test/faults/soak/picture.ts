@@ -2,7 +2,7 @@
 import { KINDS, type Kind, type Sample, type Series, seriesOf } from './figures.ts'
 import type { Point } from './growth.ts'
 
-const [WIDTH, COLUMN, PANEL, PLOT] = [880, 440, 190, { left: 52, top: 40, width: 250, height: 112 }] as const
+const [WIDTH, COLUMN, PANEL, PLOT] = [880, 440, 190, { left: 52, top: 40, width: 215, height: 112 }] as const
 
 /** In each chart the largest ones are named; the others are one line. */
 const NAMED = 5

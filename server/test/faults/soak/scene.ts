@@ -53,7 +53,10 @@ export async function openScene(redisUrl: string, random: () => number): Promise
     GRANT_RETENTION_DAYS: '7',
     ADDRESS_RETENTION_DAYS: '30',
   }
-  const own = await startTestService({ ...settings, LOG_LEVEL: 'silent' }, { clock: true, listen: false, operators: true })
+  const own = await startTestService(
+    { ...settings, LOG_LEVEL: 'silent' },
+    { clock: true, listen: false, operators: true },
+  )
   const account = await makeAccount(own.context.db)
   const dialog = await makeDialogApplication(own)
   await makeEndpoint(own, receiver.url)

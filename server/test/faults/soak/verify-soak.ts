@@ -96,7 +96,7 @@ try {
   while (elapsed() < seconds) {
     const until = elapsed() + monthSeconds
     for (;;) {
-      await sleep(between(random, 4_000, 10_000))
+      await sleep(between(random, 8_000, 20_000))
       if (elapsed() > until) break
       note({ figures: {}, fault: await troubles.next() })
       counted.faults += 1
