@@ -9,9 +9,6 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 export const IDS: readonly string[] = Array.from({ length: 52 }, (_, index) => `F${String(index + 1).padStart(2, '0')}`)
 
-/** These have no row yet. It may only become shorter. */
-export const WITHOUT_ROW: readonly string[] = ['F51']
-
 /** Arguments of the commands that the table names: in the short form, or null where there is none, and at full size. */
 export const FORMS: Readonly<
   Record<string, { readonly short: readonly string[] | null; readonly full: readonly string[] }>
@@ -21,6 +18,7 @@ export const FORMS: Readonly<
   'verify:messages': { short: ['--cases', '40', '--lanes', '3'], full: ['--full'] },
   'verify:restarts': { short: ['--restarts', '4'], full: ['--full'] },
   'verify:restore': { short: ['--size', '5', '--lost', '8'], full: ['--full'] },
+  'verify:soak': { short: ['--minutes', '3'], full: ['--hours', '1'] },
   'verify:upgrade': { short: ['--grants', '5000'], full: [] },
 }
 
