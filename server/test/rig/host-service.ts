@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { removeFolder } from '../../../tools/remove-folder.ts'
-import type { TestService } from './service.ts'
+import type { TestDatabase } from './engines/database.ts'
 import type { Page, Web } from './web.ts'
 
 export const SIGN_IN_URL = 'http://host.example/latchkey/sign-in'
@@ -45,9 +45,9 @@ export async function makeHost(alg?: HostKey['alg']): Promise<TestHost> {
 /** What the browser brings to the host service. */
 export type Brought = { account: string; challenge: string; returnTo: URL; maxAge: string | null }
 
-export function broughtBy(address: string | null): Brought {
+export function broughtBy(address: string | null, signInUrl = SIGN_IN_URL): Brought {
   const url = new URL(address ?? 'none:')
-  if (`${url.origin}${url.pathname}` !== SIGN_IN_URL) throw new Error(`${address} is not the host service`)
+  if (`${url.origin}${url.pathname}` !== signInUrl) throw new Error(`${address} is not the host service`)
   const get = (name: string) => url.searchParams.get(name) ?? ''
   return {
     account: get('account'),
@@ -59,7 +59,7 @@ export function broughtBy(address: string | null): Brought {
 
 /** Claims of a good statement about the user `ada`, at the service's time. */
 export async function claimsFor(
-  service: TestService,
+  service: { readonly database: TestDatabase },
   { account, challenge, returnTo }: Brought,
 ): Promise<JWTPayload & { iat: number }> {
   const [row] = await service.database.query<{ now: Date }>('select now()')
@@ -93,7 +93,7 @@ export function wayBack({ returnTo }: Brought, statement: string): string {
 
 /** Signs in through the host service, with some claims changed. Does not follow the redirect that comes after. */
 export async function signInAtHost(
-  service: TestService,
+  service: { readonly database: TestDatabase },
   host: TestHost,
   web: Web,
   { claims = {}, from = '/sign-in' }: { claims?: JWTPayload; from?: string } = {},

@@ -9,13 +9,14 @@ import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { createRole } from '../../src/flows/accounts/register.ts'
+import type { Context } from '../../src/flows/context.ts'
 import { saveProviderSettings, type WantedProvider } from '../../src/flows/provider/settings.ts'
 import { findAccount } from '../../src/store/accounts/accounts.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres } from '../../src/store/postgres/postgres.ts'
 import type { HostAccount } from '../../src/store/sign-in/sessions.ts'
+import type { TestDatabase } from './engines/database.ts'
 import { makeScopes, makeUser } from './make.ts'
-import type { TestService } from './service.ts'
 import type { Page, Web } from './web.ts'
 
 export type ProviderKey = {
@@ -179,7 +180,11 @@ export async function makeRole(db: Postgres, slug: string, scopes: readonly stri
 }
 
 /** What is needed of a service: here, or in processes of its own. */
-type Connecting = Pick<TestService, 'context' | 'database' | 'account'>
+type Connecting = {
+  readonly context: Context
+  readonly database: TestDatabase
+  readonly account: { readonly id: string; readonly slug: string }
+}
 
 /** An own administrator who can sign in. */
 export async function makeOwnAdministrator(service: Connecting, account = service.account) {

@@ -11,6 +11,7 @@ import { createApplication } from '../../src/flows/applications/manage.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres } from '../../src/store/postgres/postgres.ts'
+import { elsewhereOf } from './origins/users-from.ts'
 
 export const TEST_KEYS = createKey(1)
 
@@ -52,17 +53,23 @@ export async function makeScopes(db: Postgres, names: readonly string[]): Promis
 
 export type MadeUser = { readonly id: string; readonly email: string }
 
-/** `holds`: exactly these scopes. Absent: an administrator, who holds every scope. */
+/**
+ * `holds`: exactly these scopes. `role`: a role of the account. Neither: an administrator, who holds every scope. Only Latchkey's
+ * own users have a password.
+ */
 export async function makeUser(
   db: Postgres,
   account: string,
-  given: { holds?: readonly string[]; password?: string; email?: string } = {},
+  given: { holds?: readonly string[]; role?: string; password?: string | null; email?: string } = {},
 ): Promise<MadeUser> {
   const number = next()
-  const role = given.holds ? `role ${number}` : 'administrator'
+  const role = given.holds ? `role ${number}` : (given.role ?? 'administrator')
   if (given.holds) done(await createRole(db, { account, name: role, scopes: given.holds }))
   const email = given.email ?? `user${number}@${account}.example`
-  return { ...done(await createUser(db, { account, email, roles: [role], password: given.password ?? null })), email }
+  const user = { account, email, roles: [role] }
+  const elsewhere = elsewhereOf(db, account)
+  if (elsewhere) return { ...(await elsewhere.addUser(user)), email }
+  return { ...done(await createUser(db, { ...user, password: given.password ?? null })), email }
 }
 
 export type StaffedAccount = {

@@ -8,6 +8,7 @@ import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { Device, type WireVariant } from './device.ts'
 import { createTestDatabase, type TestDatabase } from './engines/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from './make.ts'
+import { startUsersElsewhere } from './origins/elsewhere.ts'
 import { Web } from './web.ts'
 
 export type TestService = {
@@ -43,11 +44,14 @@ export async function startTestService(
   const database = await createTestDatabase(options)
   // Its account is the operators' account, so that every page route exists at its address.
   const own = options.operators ? { slug: 'operators' } : {}
+  const users = await startUsersElsewhere(environment)
+  const settings = { ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...users?.environment, ...environment }
   const { config, running } = await startOnFreePort(
-    { DATABASE_URL: database.url, ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...environment },
+    { DATABASE_URL: database.url, ...settings },
     options.listen !== false,
   )
   const context = running?.context ?? (await createContext(config))
+  users?.serve(context)
   const account = await makeAccount(context.db, own)
   const user = await makeUser(context.db, account.slug)
   const application = await makeApplication(context.db, config, account.slug)
@@ -74,6 +78,7 @@ export async function startTestService(
     reject: (userCode, by = user) => decide(userCode, by, rejectDeviceCode),
     stop: async () => {
       await (running ? running.stop() : closeContext(context))
+      await users?.stop()
       await database.drop()
     },
   }

@@ -4,6 +4,7 @@
  */
 import { post, type WireAnswer } from './device.ts'
 import { secondFactorOf } from './factors/second-factor-codes.ts'
+import { elsewhereAt } from './origins/users-from.ts'
 
 export type Page = WireAnswer & { readonly location: string | null }
 
@@ -65,7 +66,14 @@ export class Web {
     return page.location === null ? page : this.get(page.location)
   }
 
+  /** Where the user signs in. */
   async signIn(email: string, password: string): Promise<Page> {
+    const elsewhere = elsewhereAt(this.host)
+    if (elsewhere) {
+      const { location } = await this.send('GET', elsewhere.path)
+      const back = await elsewhere.authenticate(location ?? '', email)
+      return this.get(`${back.pathname}${back.search}`)
+    }
     await this.get('/sign-in')
     const page = await this.submit('/sign-in', { email, password })
     const code = page.text.includes('action="/sign-in/code"') ? await secondFactorOf(email) : null

@@ -2,6 +2,7 @@
 import type { Page } from 'playwright-core'
 import { secondFactorOf } from '../factors/second-factor-codes.ts'
 import type { MadeUser } from '../make.ts'
+import { USERS_FROM } from '../origins/users-from.ts'
 import { PASSWORD } from '../scenes/northwind.ts'
 
 /** Clicks a link or a button and waits for the navigation. */
@@ -29,10 +30,28 @@ export async function send(
 /** At the window's own account, unless another one is given. */
 export async function signIn(page: Page, user: MadeUser, password = PASSWORD, at = ''): Promise<void> {
   await page.goto(`${at}/sign-in`)
+  await signInHere(page, user, password)
+}
+
+/** On the sign-in page that is shown: ours, or the one where the user comes from. */
+export async function signInHere(page: Page, user: MadeUser, password = PASSWORD): Promise<void> {
+  if (USERS_FROM !== 'own' && (await signInElsewhere(page, user))) return
   await page.fill('#email', user.email)
   await page.fill('#password', password)
   await submit(page, '/sign-in')
   await proveSecondFactor(page, user)
+}
+
+const TO_PROVIDER = 'a[href^="/sign-in/provider"]'
+const ELSEWHERE = 'form#elsewhere'
+
+/** False: users of this account sign in here. */
+async function signInElsewhere(page: Page, { email }: MadeUser): Promise<boolean> {
+  if ((await page.locator(TO_PROVIDER).count()) > 0) await press(page, TO_PROVIDER)
+  if ((await page.locator(ELSEWHERE).count()) === 0) return false
+  await page.fill('#email', email)
+  await press(page, `${ELSEWHERE} button`)
+  return true
 }
 
 /** Completes the sign-in of a user whom the rig has given an authenticator. */

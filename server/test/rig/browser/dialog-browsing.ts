@@ -6,7 +6,7 @@ import { type PopupApplication, startPopupApplication } from '../network/popup-a
 import { type Northwind, PASSWORD, startNorthwind } from '../scenes/northwind.ts'
 import { type Browsing, useBrowsing } from './browsing.ts'
 import { watchViolations } from './chromium.ts'
-import { press, proveSecondFactor, submit } from './clicks.ts'
+import { press, signInHere } from './clicks.ts'
 
 export type DialogBrowsing = {
   readonly browsing: Browsing
@@ -86,10 +86,7 @@ export async function chooseAccount(popup: Page, typed = 'northwind'): Promise<v
 }
 
 export async function signInThere(popup: Page, user: MadeUser, password = PASSWORD): Promise<void> {
-  await popup.fill('#email', user.email)
-  await popup.fill('#password', password)
-  await submit(popup, '/sign-in')
-  await proveSecondFactor(popup, user)
+  await signInHere(popup, user, password)
 }
 
 /** From the first page to the consent page. */

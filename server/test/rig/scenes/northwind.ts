@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import type { Publisher } from '../../../src/core/applications/application.ts'
+import { appliesTo } from '../../../src/core/sign-in/origin.ts'
 import { saveBranding } from '../../../src/flows/accounts/branding.ts'
 import { disablePerson } from '../../../src/flows/accounts/people.ts'
 import {
@@ -26,9 +27,10 @@ import { type CodeRecord, post, type WireVariant, whenServed } from '../device.t
 import { useAuthenticator } from '../factors/second-factor.ts'
 import { createSoftPasskey } from '../factors/soft-passkey.ts'
 import { codeOf } from '../factors/totp.ts'
-import { type MadeApplication, type MadeUser, makeApplication } from '../make.ts'
+import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../make.ts'
 import { startDnsServer } from '../network/dns-server.ts'
 import { startMailbox } from '../network/mailbox.ts'
+import { USERS_FROM } from '../origins/users-from.ts'
 import { startTestService, type TestService } from '../service.ts'
 import { unescapeHtml } from '../web.ts'
 import { makeOwnApplications, type OwnApplications } from './own-applications.ts'
@@ -124,10 +126,8 @@ export async function startNorthwind(
   await forgetStart(service)
   for (const scope of SCOPES) done(await createScope(db, scope))
   for (const role of ROLES) done(await createRole(db, { ...role, account: slug }))
-  const person = async (name: string, role: string, password: string | null = PASSWORD): Promise<MadeUser> => {
-    const email = `${name}@northwind.example`
-    return { ...done(await createUser(db, { account: slug, email, roles: [role], password })), email }
-  }
+  const person = (name: string, role: string, password: string | null = PASSWORD): Promise<MadeUser> =>
+    makeUser(db, slug, { email: `${name}@northwind.example`, role, password })
   const ann = await person('ann', 'administrator')
   const ben = await person('ben', 'Billing')
   const dana = await person('dana', 'Sales')
@@ -167,8 +167,8 @@ export async function startNorthwind(
     },
   }
   await connectSome(northwind)
-  await addPasskey(northwind)
-  await addAuthenticator(northwind)
+  if (appliesTo(USERS_FROM, 'passkey')) await addPasskey(northwind)
+  if (appliesTo(USERS_FROM, 'second_factor')) await addAuthenticator(northwind)
   return northwind
 }
 

@@ -1,0 +1,70 @@
+/**
+ * Where the users of the tests come from: Latchkey itself, unless `npm run verify:origins` says otherwise with USERS_FROM. This
+ * is the one place that reads it.
+ */
+import { appliesTo, type Origin, type SignInPart } from '../../../src/core/sign-in/origin.ts'
+import type { Postgres } from '../../../src/store/postgres/postgres.ts'
+
+export const ORIGINS: readonly Origin[] = ['own', 'host', 'provider']
+
+export const USERS_FROM: Origin = readOrigin(process.env.USERS_FROM ?? 'own')
+
+function readOrigin(text: string): Origin {
+  const origin = ORIGINS.find((each) => each === text)
+  if (!origin) throw new Error(`USERS_FROM is "${text}", but may be: ${ORIGINS.join(', ')}`)
+  return origin
+}
+
+/** Where the users of a service sign in, if not at Latchkey. */
+export type Elsewhere = {
+  /** Users of the operators' account are always its own. */
+  readonly operatorAccount: string | null
+  /** Page that sends a browser there. */
+  readonly path: string
+  addUser(user: { account: string; email: string; roles: readonly string[] }): Promise<{ id: string }>
+  /** The user signs in at the address to which the browser was sent; returns the address to which it is sent back. */
+  authenticate(address: string, email: string): Promise<URL>
+}
+
+const byDatabase = new WeakMap<Postgres, Elsewhere>()
+const byHost = new Map<string, Elsewhere>()
+
+/** `host`: of the service's public address. */
+export function setElsewhere(db: Postgres, host: string, elsewhere: Elsewhere): void {
+  byDatabase.set(db, elsewhere)
+  byHost.set(host, elsewhere)
+}
+
+/** Null: the account's users are Latchkey's own. */
+export function elsewhereOf(db: Postgres, account: string): Elsewhere | null {
+  if (USERS_FROM === 'own') return null
+  const elsewhere = byDatabase.get(db)
+  if (!elsewhere) throw new Error('users of this service can only be its own: the test needs "own_service"')
+  return elsewhere.operatorAccount === account ? null : elsewhere
+}
+
+/** By the host of an account's pages. Null: its users are Latchkey's own. */
+export function elsewhereAt(host: string): Elsewhere | null {
+  const [account = '', ...service] = host.split('.')
+  const elsewhere = byHost.get(service.join('.')) ?? null
+  return elsewhere?.operatorAccount === account ? null : elsewhere
+}
+
+/**
+ * What a test needs of its users to be applicable. `own_origin`: it brings the origin of its users itself. `own_service`: it starts
+ * its service without the rig.
+ */
+export type Need = SignInPart | 'own_origin' | 'own_service'
+
+declare module 'vitest' {
+  interface TaskMeta {
+    /** Why the test is skipped for users of this origin. */
+    notApplicable?: Need
+  }
+}
+
+/** Options of a test or a suite, which is skipped where Latchkey does not do this for the users. */
+export function needs(need: Need): { skip: boolean; meta: { notApplicable?: Need } } {
+  const applies = need === 'own_origin' || need === 'own_service' ? USERS_FROM === 'own' : appliesTo(USERS_FROM, need)
+  return applies ? { skip: false, meta: {} } : { skip: true, meta: { notApplicable: need } }
+}
