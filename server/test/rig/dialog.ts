@@ -5,6 +5,7 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { post, type WireAnswer } from './device.ts'
 import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from './make.ts'
+import { elsewhereAt } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
 import { formFields, type Page, Web } from './web.ts'
@@ -62,6 +63,18 @@ export class DialogWindow {
   async signIn(user: MadeUser): Promise<this> {
     this.webs.set(this.account.host, await signInAs(this.service, user))
     return this
+  }
+
+  /** Whether the user is asked to sign in: here, or where they come from. */
+  isAtSignIn({ url, page, left }: Stand): boolean {
+    if (left !== null) return left.href.startsWith(`${this.service.config.signInUrl}?`)
+    return url.pathname === '/sign-in' && page.status === 200
+  }
+
+  /** On that page. */
+  async signInHere({ email }: MadeUser, password: string): Promise<Stand> {
+    if (!elsewhereAt(this.account.host)) return this.submit(this.account, '/sign-in', { email, password })
+    return this.go((await this.account.authenticateElsewhere(email)).href)
   }
 
   async go(address: string): Promise<Stand> {

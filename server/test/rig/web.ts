@@ -8,6 +8,9 @@ import { elsewhereAt } from './origins/users-from.ts'
 
 export type Page = WireAnswer & { readonly location: string | null }
 
+/** Link to the identity provider, or to the host service. */
+const WAY_OUT = / href="(\/sign-in\/provider[^"]*|http[^"]*[?;]challenge=[^"]*)"/
+
 export class Web {
   readonly address: string
   /** For example `acme.localhost:43210`. */
@@ -66,18 +69,37 @@ export class Web {
     return page.location === null ? page : this.get(page.location)
   }
 
-  /** Where the user signs in. */
-  async signIn(email: string, password: string): Promise<Page> {
-    const elsewhere = elsewhereAt(this.host)
-    if (elsewhere) {
-      const { location } = await this.send('GET', elsewhere.path)
-      const back = await elsewhere.authenticate(location ?? '', email)
-      return this.get(`${back.pathname}${back.search}`)
+  /** Where the user signs in. `from`: the page that asks for it. */
+  async signIn(email: string, password: string, from = '/sign-in'): Promise<Page> {
+    if (elsewhereAt(this.host)) {
+      await this.send('GET', from)
+      return this.signInElsewhere(email)
     }
-    await this.get('/sign-in')
+    await this.get(from)
     const page = await this.submit('/sign-in', { email, password })
     const code = page.text.includes('action="/sign-in/code"') ? await secondFactorOf(email) : null
     return code === null ? page : this.submit('/sign-in/code', { code })
+  }
+
+  /** On the page that asks for a recent sign-in. */
+  confirm(email: string, password: string): Promise<Page> {
+    return elsewhereAt(this.host) ? this.signInElsewhere(email) : this.submit('/confirm', { password })
+  }
+
+  private async signInElsewhere(email: string): Promise<Page> {
+    const back = await this.authenticateElsewhere(email)
+    return this.get(`${back.pathname}${back.search}`)
+  }
+
+  /** Goes where the page that was shown last sends its users to sign in; returns the address to which it is sent back. */
+  async authenticateElsewhere(email: string): Promise<URL> {
+    for (let hops = 0; hops < 5; hops += 1) {
+      const to = this.last?.location ?? unescapeHtml(WAY_OUT.exec(this.last?.text ?? '')?.[1] ?? '')
+      const elsewhere = elsewhereAt(this.host)
+      if (elsewhere && URL.canParse(to)) return elsewhere.authenticate(to, email)
+      await this.send('GET', to)
+    }
+    throw new Error(`no page of ${this.host} leads to where its users sign in`)
   }
 
   async enterCode(code: string): Promise<Page> {

@@ -18,6 +18,7 @@ import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { post } from '../../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { ask } from '../../rig/scenes/asked.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { type SignedInUser, signedFor, signInAs } from '../../rig/signed-in.ts'
@@ -81,7 +82,7 @@ describe('what belongs to an account', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('TN-02: anything else signed for one account or user is refused in another', async () => {
+  it('TN-02: anything else signed for one account or user is refused in another', needs('second_factor'), async () => {
     const { keys } = service.config
     const there = service.web({}, theirs.account.slug)
     const [at, mark] = [Date.now(), createBrowserMark()]
@@ -103,7 +104,7 @@ describe('what belongs to an account', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it('TN-02: a browser that is known in one account is unknown in another', async () => {
+  it('TN-02: a browser that is known in one account is unknown in another', needs('password'), async () => {
     const { db } = service.context
     const { id, email } = await makeUser(db, ours.account.slug, { password: PASSWORD })
     const namesake = await makeUser(db, theirs.account.slug, { email, password: PASSWORD })
@@ -121,20 +122,24 @@ describe('what belongs to an account', () => {
     ).toBe(303)
   })
 
-  it('TN-02: a password belongs to one account: the same e-mail address elsewhere is another user', async () => {
-    const { email } = await makeUser(service.context.db, ours.account.slug, { password: PASSWORD })
-    const namesake = await makeUser(service.context.db, theirs.account.slug, { email, password: 'quite another one' })
-    const there = service.web({}, theirs.account.slug)
-    expect((await there.send('POST', '/sign-in', { email, password: PASSWORD, next: '/' })).status).toBe(400)
-    await there.send('POST', '/recover', { email })
-    await mailsWritten(service)
-    const mails = await service.database.query(
-      'select account_id, user_id from mails where kind = $1 and user_id = $2',
-      ['recovery', namesake.id],
-    )
-    expect(mails).toEqual([{ account_id: theirs.account.id, user_id: namesake.id }])
-    expect(await sessionsOf(service, namesake)).toEqual([])
-  })
+  it(
+    'TN-02: a password belongs to one account: the same e-mail address elsewhere is another user',
+    needs('password'),
+    async () => {
+      const { email } = await makeUser(service.context.db, ours.account.slug, { password: PASSWORD })
+      const namesake = await makeUser(service.context.db, theirs.account.slug, { email, password: 'quite another one' })
+      const there = service.web({}, theirs.account.slug)
+      expect((await there.send('POST', '/sign-in', { email, password: PASSWORD, next: '/' })).status).toBe(400)
+      await there.send('POST', '/recover', { email })
+      await mailsWritten(service)
+      const mails = await service.database.query(
+        'select account_id, user_id from mails where kind = $1 and user_id = $2',
+        ['recovery', namesake.id],
+      )
+      expect(mails).toEqual([{ account_id: theirs.account.id, user_id: namesake.id }])
+      expect(await sessionsOf(service, namesake)).toEqual([])
+    },
+  )
 
   it('TN-03: a credential names its account, and no account host accepts it', async () => {
     expect((await askMe(service, ours.credential)).body).toMatchObject({

@@ -21,6 +21,7 @@ import { findAccountSession } from '../../../src/store/sign-in/sessions.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { post, type WireVariant } from '../../rig/device.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
+import { type Need, needs } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
 import { switchTestModeOff, switchTestModeOn } from '../../rig/test-mode.ts'
@@ -287,13 +288,22 @@ describe('whoever loses their access loses test mode with it:', () => {
     },
   }
 
-  it.each(Object.entries(ways))('%s', async (_name, happen) => {
-    const held = await collect('key')
-    await happen()
-    await hear()
-    expect(await works(held)).toBe(false)
-    const { user_code } = await service.device('oauth', application).code()
-    expect((await decide(user_code)).body.error).toBe('invalid_test_secret')
+  const needed: Record<string, Need> = {
+    'a new password': 'password',
+    'a recovered password': 'recovery',
+    'a reset': 'reset',
+    'not being an administrator any more': 'roles',
+  }
+
+  describe.for(Object.entries(ways))('%s', ([name, happen]) => {
+    it('ends it', needed[name] ? needs(needed[name]) : {}, async () => {
+      const held = await collect('key')
+      await happen()
+      await hear()
+      expect(await works(held)).toBe(false)
+      const { user_code } = await service.device('oauth', application).code()
+      expect((await decide(user_code)).body.error).toBe('invalid_test_secret')
+    })
   })
 })
 

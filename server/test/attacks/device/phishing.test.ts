@@ -253,7 +253,7 @@ describe('one application, many users', () => {
     expect(textOf(page.text)).toContain(t('confirm.title'))
     expect(await grantsOf(service, user)).toEqual([])
 
-    await victim.web.submit('/confirm', { password })
+    await victim.web.confirm(user.email, password)
     const decided = await victim.web.submit('/connect/decision', { decision: 'allow', last_group: lastGroup(code) })
     expect(textOf(decided.text)).toContain(t('decided.granted'))
     expect(await grantsOf(service, user)).toHaveLength(1)

@@ -4,6 +4,7 @@ import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { signDecision, verifyDecision } from '../../../src/secrets/web-texts.ts'
 import type { CodeRecord } from '../../rig/device.ts'
 import { makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { USERS_FROM } from '../../rig/origins/users-from.ts'
 import { ask, someDevice } from '../../rig/scenes/asked.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser, makeSignedInUsers, type SignedInUser, signedFor, signInAs } from '../../rig/signed-in.ts'
@@ -342,10 +343,8 @@ describe('one code, several users', () => {
   it('UC-06: "Not you?" releases the code and signs out; another user may then enter and decide it', async () => {
     const first = await ask(service)
     const page = await first.web.submit('/connect/switch')
-    expect([first.web.last?.status, textOf(page.text)]).toEqual([
-      200,
-      expect.stringContaining(t('sign_in.notice_switched')),
-    ])
+    const notice = USERS_FROM === 'host' ? t('at_host.title_switched') : t('sign_in.notice_switched')
+    expect([first.web.last?.status, textOf(page.text)]).toEqual([200, expect.stringContaining(notice)])
     expect(first.web.cookies.has('__Host-session')).toBe(false)
     expect(await sessionsOf(service, first.user)).toEqual([])
     expect(await codeRow(service, first.code.user_code)).toMatchObject(UNTOUCHED)

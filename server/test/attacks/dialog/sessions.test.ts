@@ -45,8 +45,8 @@ describe('the session', () => {
       window.account.cookies.set(SESSION, cookie)
       await window.go(dialogAddress(service, { application, parameters: challenge }))
       const at = await window.submit(window.base, '/dialog', { typed: service.account.slug })
-      expect([at.url.pathname, at.page.status]).toEqual(['/sign-in', 200])
-      const question = await window.submit(window.account, '/sign-in', credentials(user))
+      expect(window.isAtSignIn(at)).toBe(true)
+      const question = await window.signInHere(user, PASSWORD)
       expect(question.url.pathname).toBe('/dialog')
       const session = window.account.cookies.get(SESSION) ?? ''
       expect(planted).not.toContain(session)
@@ -64,11 +64,11 @@ describe('the session', () => {
     const planted = window.account.cookies.get(SESSION)
 
     const signIn = await window.submit(window.account, '/dialog/switch', {})
-    expect([signIn.url.pathname, signIn.page.status]).toEqual(['/sign-in', 200])
+    expect(window.isAtSignIn(signIn)).toBe(true)
     expect(window.account.cookies.has(SESSION)).toBe(false)
     expect(await sessionsOf(service, attacker)).toEqual([])
 
-    const question = await window.submit(window.account, '/sign-in', credentials(user))
+    const question = await window.signInHere(user, PASSWORD)
     expect([question.url.pathname, question.url.search]).toEqual(['/dialog', at.url.search])
     expect(textOf(question.page.text)).toContain(`Signed in as ${user.email}`)
     expect(window.account.cookies.get(SESSION)).not.toBe(planted)
@@ -82,8 +82,8 @@ describe('the session', () => {
     const { window, at } = await openQuestion(service, { application, user: attacker, parameters: challenge })
     const planted = window.account.cookies.get(SESSION) ?? ''
     const next = at.url.pathname + at.url.search
-    const signedIn = await window.account.send('POST', '/sign-in', { ...credentials(user), next })
-    expect([signedIn.status, signedIn.location]).toEqual([303, next])
+    const from = `/sign-in?${new URLSearchParams({ next })}`
+    expect(textOf((await window.account.signIn(user.email, PASSWORD, from)).text)).toContain(user.email)
     expect(await sessionsOf(service, attacker)).toEqual([])
     const theirs = service.web()
     theirs.cookies.set(SESSION, planted)
@@ -111,7 +111,7 @@ describe('the session', () => {
     const own = await makeDialogApplication(service)
     const { window } = await openQuestion(service, { application: own, user: attacker, parameters: challenge })
     const shown = window.account.last?.text ?? ''
-    await window.account.send('POST', '/sign-in', credentials(user))
+    await window.account.signIn(user.email, PASSWORD)
     window.account.last = { ...(window.account.last ?? (await window.account.send('GET', '/'))), text: shown }
     const { page, left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
     expect([page.status, left]).toEqual([403, null])
@@ -194,8 +194,8 @@ describe('a form of the application’s own page', () => {
     const { at } = await postFromElsewhere(window, '/oauth/authorize', form())
     expect([at.page.status, at.url.pathname]).toEqual([200, '/dialog'])
     const signIn = await window.submit(window.base, '/dialog', { typed: service.account.slug })
-    expect([signIn.page.status, signIn.url.pathname]).toEqual([200, '/sign-in'])
-    const question = await window.submit(window.account, '/sign-in', credentials(await newUser()))
+    expect(window.isAtSignIn(signIn)).toBe(true)
+    const question = await window.signInHere(await newUser(), PASSWORD)
     expect([question.page.status, question.url.pathname]).toEqual([200, '/dialog'])
   })
 

@@ -1,6 +1,6 @@
 /** FD-21 … FD-34: what somebody may try with the answers of an account's identity provider. */
 import { base64url, exportSPKI, SignJWT, UnsecuredJWT } from 'jose'
-import { beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { beforeAll, beforeEach, expect } from 'vitest'
 import { PROVIDER, SESSION } from '../../../src/http/web/cookies.ts'
 import {
   ADA,
@@ -12,9 +12,12 @@ import {
   startProvider,
 } from '../../rig/identity-provider.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
+import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import type { Web } from '../../rig/web.ts'
+
+const { describe, it } = testsThatNeed('own_origin')
 
 /** How far PostgreSQL's clock was moved. */
 let ahead = 0

@@ -1,5 +1,5 @@
 /** FD-24, FD-25, FD-41 … FD-45: what somebody may try to become another user, or to stay one. */
-import { describe, expect, it } from 'vitest'
+import { expect } from 'vitest'
 import { disablePerson, invitePerson } from '../../../src/flows/accounts/people.ts'
 import { saveProviderSettings } from '../../../src/flows/provider/settings.ts'
 import { linkAddress, requestRecovery } from '../../../src/flows/sign-in/links.ts'
@@ -10,9 +10,12 @@ import { insertLink } from '../../../src/store/sign-in/links.ts'
 import { ADA, asHost, signInAtProvider, startProvider } from '../../rig/identity-provider.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { makeManagementKey, manageClient } from '../../rig/manage.ts'
+import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { mailsOf } from '../../rig/witness.ts'
+
+const { describe, it } = testsThatNeed('own_origin')
 
 const PASSWORD = 'a long enough pass phrase'
 

@@ -10,6 +10,7 @@ import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset
 import { digestAddress, signLink, signSession } from '../../../src/secrets/web-texts.ts'
 import { post } from '../../rig/device.ts'
 import { type MadeUser, makeAccount, makeConfig, makeUser } from '../../rig/make.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../../rig/signed-in.ts'
 import type { Web } from '../../rig/web.ts'
@@ -202,7 +203,7 @@ describe('cookies', () => {
     expect(await byCookie(cookieOf(late.web))).toBeNull()
   })
 
-  it('WB-02: cookies are __Host-, Secure, HttpOnly and SameSite', async () => {
+  it('WB-02: cookies are __Host-, Secure, HttpOnly and SameSite', needs('password'), async () => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     const web = service.web()
     await web.get('/sign-in')
@@ -229,9 +230,9 @@ describe('sessions', () => {
     const planted = cookieOf(attacker.web)
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD, holds: [] })
     const web = service.web()
-    await web.get('/sign-in')
+    await web.send('GET', '/sign-in')
     web.cookies.set(SESSION, planted)
-    await web.send('POST', '/sign-in', { email: user.email, password: PASSWORD, next: '/' })
+    await web.signIn(user.email, PASSWORD)
     expect(cookieOf(web)).not.toBe(planted)
     expect(await byCookie(cookieOf(web))).toBe(user.email)
     expect(await byCookie(planted)).toBeNull()
@@ -239,19 +240,23 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
-  it('WB-05: authenticating again gives the session a new id, and the old cookie is invalid', async () => {
-    const { user, web } = await signedInBrowser()
-    const [before, old] = [await sessionsOf(service, user), cookieOf(web)]
-    await service.database.advance(16 * MINUTE)
-    await web.get('/security/authenticator')
-    await web.submit('/confirm', { password: 'not this one at all' })
-    expect(cookieOf(web), 'a wrong password changes nothing').toBe(old)
-    await web.submit('/confirm', { password: PASSWORD })
-    const after = await sessionsOf(service, user)
-    expect([after.length, after[0] === before[0], cookieOf(web) === old]).toEqual([1, false, false])
-    expect(await byCookie(old)).toBeNull()
-    expect(await byCookie(cookieOf(web))).toBe(user.email)
-  })
+  it(
+    'WB-05: authenticating again gives the session a new id, and the old cookie is invalid',
+    needs('confirmation'),
+    async () => {
+      const { user, web } = await signedInBrowser()
+      const [before, old] = [await sessionsOf(service, user), cookieOf(web)]
+      await service.database.advance(16 * MINUTE)
+      await web.get('/security/authenticator')
+      await web.submit('/confirm', { password: 'not this one at all' })
+      expect(cookieOf(web), 'a wrong password changes nothing').toBe(old)
+      await web.submit('/confirm', { password: PASSWORD })
+      const after = await sessionsOf(service, user)
+      expect([after.length, after[0] === before[0], cookieOf(web) === old]).toEqual([1, false, false])
+      expect(await byCookie(old)).toBeNull()
+      expect(await byCookie(cookieOf(web))).toBe(user.email)
+    },
+  )
 
   it('WB-06: signing out ends the session in every process', async () => {
     const { user, web } = await signedInBrowser()
@@ -287,7 +292,7 @@ describe('sessions', () => {
     expect(await byCookie(cookieOf(neighbour.web))).toBe(neighbour.user.email)
   })
 
-  it('WB-06: a new password ends every other session', async () => {
+  it('WB-06: a new password ends every other session', needs('password'), async () => {
     const { user, web } = await signedInBrowser()
     const thief = await signInAs(service, user)
     await web.get('/security')
@@ -298,7 +303,7 @@ describe('sessions', () => {
     expect(await sessionsOf(service, user)).toHaveLength(1)
   })
 
-  it('WB-06: a sign-in with the old password fails if the password changes meanwhile', async () => {
+  it('WB-06: a sign-in with the old password fails if the password changes meanwhile', needs('password'), async () => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD, holds: [] })
     const { context, account } = service
     const other = await createContext(service.config)

@@ -12,6 +12,7 @@ import { connect } from '../../rig/connect.ts'
 import { type Authenticated, makeAuthenticator } from '../../rig/factors/second-factor.ts'
 import { createSoftPasskey } from '../../rig/factors/soft-passkey.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser, signedFor, signInAs } from '../../rig/signed-in.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../../rig/web.ts'
@@ -158,7 +159,7 @@ describe('decisions', () => {
   })
 })
 
-describe('the second step', () => {
+describe('the second step', needs('second_factor'), () => {
   const guarded = async (): Promise<MadeUser & Authenticated> => {
     const user = await makeUser(service.context.db, service.account.slug, { password: PASSWORD })
     return { ...user, ...(await makeAuthenticator(service, user)) }
@@ -292,7 +293,7 @@ describe('the second step', () => {
   })
 })
 
-describe('passkeys', () => {
+describe('passkeys', needs('passkey'), () => {
   const optionsOn = (text: string) => JSON.parse(unescapeHtml(/ options="([^"]*)"/.exec(text)?.[1] ?? '{}'))
   const answered = (web: Web, answer: string) => web.send('POST', '/sign-in/passkey', { answer, next: '/' })
 
@@ -338,7 +339,7 @@ describe('passkeys', () => {
   })
 })
 
-describe('links', () => {
+describe('links', needs('recovery'), () => {
   it('WB-13: a link is valid once, for its purpose, until it expires', async () => {
     const { context, config, account } = service
     const user = await makeUser(context.db, account.slug, { password: PASSWORD })

@@ -59,6 +59,9 @@ async function raw(lines: readonly string[]): Promise<RawAnswer> {
   }
 }
 
+/** A page of every account, wherever its users sign in. */
+const PAGE = '/sign-in?notice=signed_out'
+
 describe('hosts', () => {
   const port = () => new URL(service.config.publicUrl).port
 
@@ -71,7 +74,7 @@ describe('hosts', () => {
       ['Origin: http://THEIRS', 'Referer: http://THEIRS/'],
     ]) {
       const claims = headers.map((each) => each.replaceAll('THEIRS', theirs.web.host))
-      const page = await raw(['GET /sign-in HTTP/1.1', `Host: ${ours.web.host}`, ...claims])
+      const page = await raw([`GET ${PAGE} HTTP/1.1`, `Host: ${ours.web.host}`, ...claims])
       expect(page.status).toBe(200)
       expect(page.text).toContain(`Account ${ours.slug}`)
       expect(page.text).not.toContain(theirs.slug)
@@ -98,7 +101,7 @@ describe('hosts', () => {
       expect([request, answer.status >= 400 && answer.status < 500]).toEqual([request, true])
       expect(answer.text).not.toContain('action="/sign-in"')
     }
-    const absolute = await raw([`GET http://${one}/sign-in HTTP/1.1`, `Host: ${one}`])
+    const absolute = await raw([`GET http://${one}${PAGE} HTTP/1.1`, `Host: ${one}`])
     expect(absolute.status, 'the same host twice is no disagreement').toBe(200)
   })
 
@@ -130,7 +133,7 @@ describe('hosts', () => {
       expect(signIn.text).not.toContain(ours.user.email)
     }
     expect(await everyRow(service)).toEqual(before)
-    const capitals = await raw(['GET /sign-in HTTP/1.1', `Host: ${ours.web.host.toUpperCase()}`])
+    const capitals = await raw([`GET ${PAGE} HTTP/1.1`, `Host: ${ours.web.host.toUpperCase()}`])
     expect(capitals.status, 'capital letters are the same host').toBe(200)
   })
 

@@ -65,7 +65,6 @@ async function startHostUsers({ PUBLIC_URL = 'http:' }: Record<string, string>):
       const { operatorAccount } = config
       users = {
         operatorAccount,
-        path: '/sign-in',
         addUser: async (user) => {
           const wanted = { ...user, password: null, externalId: `host-${randomUUID()}` }
           return done(await createUser(db, wanted, operatorAccount, signInUrl))
@@ -116,7 +115,6 @@ async function startProviderUsers(): Promise<UsersElsewhere> {
       const { db, config } = context
       users = {
         operatorAccount: config.operatorAccount,
-        path: '/sign-in/provider',
         addUser: async (user) => {
           await connect(context, provider, user.account)
           const made = done(await createUser(db, { ...user, password: null }, config.operatorAccount))

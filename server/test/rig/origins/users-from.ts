@@ -2,7 +2,7 @@
  * Where the users of the tests come from: Latchkey itself, unless `npm run verify:origins` says otherwise with USERS_FROM. This
  * is the one place that reads it.
  */
-import { appliesTo, type Origin, type SignInPart } from '../../../src/core/sign-in/origin.ts'
+import type { Origin } from '../../../src/core/sign-in/origin.ts'
 import type { Postgres } from '../../../src/store/postgres/postgres.ts'
 
 export const ORIGINS: readonly Origin[] = ['own', 'host', 'provider']
@@ -19,8 +19,6 @@ function readOrigin(text: string): Origin {
 export type Elsewhere = {
   /** Users of the operators' account are always its own. */
   readonly operatorAccount: string | null
-  /** Page that sends a browser there. */
-  readonly path: string
   addUser(user: { account: string; email: string; roles: readonly string[] }): Promise<{ id: string }>
   /** The user signs in at the address to which the browser was sent; returns the address to which it is sent back. */
   authenticate(address: string, email: string): Promise<URL>
@@ -48,23 +46,4 @@ export function elsewhereAt(host: string): Elsewhere | null {
   const [account = '', ...service] = host.split('.')
   const elsewhere = byHost.get(service.join('.')) ?? null
   return elsewhere?.operatorAccount === account ? null : elsewhere
-}
-
-/**
- * What a test needs of its users to be applicable. `own_origin`: it brings the origin of its users itself. `own_service`: it starts
- * its service without the rig.
- */
-export type Need = SignInPart | 'own_origin' | 'own_service'
-
-declare module 'vitest' {
-  interface TaskMeta {
-    /** Why the test is skipped for users of this origin. */
-    notApplicable?: Need
-  }
-}
-
-/** Options of a test or a suite, which is skipped where Latchkey does not do this for the users. */
-export function needs(need: Need): { skip: boolean; meta: { notApplicable?: Need } } {
-  const applies = need === 'own_origin' || need === 'own_service' ? USERS_FROM === 'own' : appliesTo(USERS_FROM, need)
-  return applies ? { skip: false, meta: {} } : { skip: true, meta: { notApplicable: need } }
 }
