@@ -11,7 +11,7 @@ import { createApplication } from '../../src/flows/applications/manage.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres } from '../../src/store/postgres/postgres.ts'
-import { elsewhereOf } from './origins/users-from.ts'
+import { elsewhereOf, elsewhereSettings } from './origins/users-from.ts'
 
 export const TEST_KEYS = createKey(1)
 
@@ -32,6 +32,7 @@ export function makeEnvironment(environment: Record<string, string>): Record<str
     CODE_REQUESTS_PER_APPLICATION: '0',
     DIALOGS_PER_NETWORK: '0',
     OVERLOAD_DELAY: '0',
+    ...elsewhereSettings(environment.DATABASE_URL),
     ...environment,
   }
 }

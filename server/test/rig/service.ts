@@ -9,6 +9,7 @@ import { Device, type WireVariant } from './device.ts'
 import { createTestDatabase, type TestDatabase } from './engines/database.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from './make.ts'
 import { startUsersElsewhere } from './origins/elsewhere.ts'
+import { setElsewhereSettings } from './origins/users-from.ts'
 import { Web } from './web.ts'
 
 export type TestService = {
@@ -45,9 +46,9 @@ export async function startTestService(
   // Its account is the operators' account, so that every page route exists at its address.
   const own = options.operators ? { slug: 'operators' } : {}
   const users = await startUsersElsewhere(environment)
-  const settings = { ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...users?.environment, ...environment }
+  if (users) setElsewhereSettings(database.url, users.environment)
   const { config, running } = await startOnFreePort(
-    { DATABASE_URL: database.url, ...settings },
+    { DATABASE_URL: database.url, ...(own.slug ? { OPERATOR_ACCOUNT: own.slug } : {}), ...environment },
     options.listen !== false,
   )
   const context = running?.context ?? (await createContext(config))

@@ -32,7 +32,7 @@ export async function startUsersElsewhere(settings: Record<string, string>): Pro
   return USERS_FROM === 'host' ? startHostUsers(settings) : startProviderUsers()
 }
 
-type Person = { externalId: string | null; subject: string | null; permissions: string[]; roles: string[]; now: Date }
+type Person = { externalId: string | null; subject: string | null; permissions: string[]; roles: string[]; now: number }
 
 /** As stored. Somebody unknown signs in as well: the service has to refuse them. */
 async function findPerson(db: Postgres, slug: string, email: string): Promise<Person> {
@@ -48,7 +48,7 @@ async function findPerson(db: Postgres, slug: string, email: string): Promise<Pe
   return person
 }
 
-const seconds = ({ now }: Person) => Math.floor(now.getTime() / 1000)
+const seconds = ({ now }: Person) => Math.floor(now / 1000)
 
 async function startHostUsers({ PUBLIC_URL = 'http:' }: Record<string, string>): Promise<UsersElsewhere> {
   const host = await makeHost()
@@ -126,7 +126,7 @@ async function startProviderUsers(): Promise<UsersElsewhere> {
           const back = new URL(new URL(address).searchParams.get('redirect_uri') ?? '')
           const [slug = ''] = back.host.split('.')
           const person = await findPerson(db, slug, email)
-          provider.ahead = person.now.getTime() - Date.now()
+          provider.ahead = person.now - Date.now()
           const claims = { sub: person.subject ?? email, email, email_verified: true }
           return new URL(provider.authorize(address, claims), back)
         },

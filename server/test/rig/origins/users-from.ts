@@ -27,6 +27,17 @@ export type Elsewhere = {
 const byDatabase = new WeakMap<Postgres, Elsewhere>()
 const byHost = new Map<string, Elsewhere>()
 
+const settingsByDatabase = new Map<string, Record<string, string>>()
+
+/** Every process on this database is of the service. */
+export function setElsewhereSettings(databaseUrl: string, settings: Record<string, string>): void {
+  settingsByDatabase.set(databaseUrl, settings)
+}
+
+export function elsewhereSettings(databaseUrl: string | undefined): Record<string, string> {
+  return settingsByDatabase.get(databaseUrl ?? '') ?? {}
+}
+
 /** `host`: of the service's public address. */
 export function setElsewhere(db: Postgres, host: string, elsewhere: Elsewhere): void {
   byDatabase.set(db, elsewhere)
