@@ -2,6 +2,7 @@
  * A browser without rendering: keeps cookies, submits forms, sends the headers that browsers send. It parses the
  * HTML of pages. Tests in real Chromium are in server/test/browser/; this one is for the many small cases.
  */
+import { SESSION } from '../../src/http/web/cookies.ts'
 import { post, type WireAnswer } from './device.ts'
 import { secondFactorOf } from './factors/second-factor-codes.ts'
 import { elsewhereAt } from './origins/users-from.ts'
@@ -72,8 +73,13 @@ export class Web {
   /** Where the user signs in. `from`: the page that asks for it. */
   async signIn(email: string, password: string, from = '/sign-in'): Promise<Page> {
     if (elsewhereAt(this.host)) {
+      // A browser with a session is not sent away: it was given this one after it had left.
+      const session = this.cookies.get(SESSION)
+      this.cookies.delete(SESSION)
       await this.send('GET', from)
-      return this.signInElsewhere(email)
+      const back = await this.authenticateElsewhere(email)
+      if (session !== undefined) this.cookies.set(SESSION, session)
+      return this.get(`${back.pathname}${back.search}`)
     }
     await this.get(from)
     const page = await this.submit('/sign-in', { email, password })
@@ -82,11 +88,8 @@ export class Web {
   }
 
   /** On the page that asks for a recent sign-in. */
-  confirm(email: string, password: string): Promise<Page> {
-    return elsewhereAt(this.host) ? this.signInElsewhere(email) : this.submit('/confirm', { password })
-  }
-
-  private async signInElsewhere(email: string): Promise<Page> {
+  async confirm(email: string, password: string): Promise<Page> {
+    if (!elsewhereAt(this.host)) return this.submit('/confirm', { password })
     const back = await this.authenticateElsewhere(email)
     return this.get(`${back.pathname}${back.search}`)
   }

@@ -1,5 +1,5 @@
 /** DG-13, DG-15, DG-17, DG-18, DG-26: headers and redirects of every page of the dialog. */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect } from 'vitest'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
@@ -12,9 +12,12 @@ import {
   openQuestion,
 } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../../rig/make.ts'
+import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
 import { formFields, type Page } from '../../rig/web.ts'
+
+const { describe, it } = testsThatNeed('password')
 
 const PASSWORD = 'a quiet green harbour'
 const pkce = makePkce()
