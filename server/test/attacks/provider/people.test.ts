@@ -4,6 +4,7 @@ import { disablePerson, invitePerson } from '../../../src/flows/accounts/people.
 import { saveProviderSettings } from '../../../src/flows/provider/settings.ts'
 import { linkAddress, requestRecovery } from '../../../src/flows/sign-in/links.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
+import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { decryptText } from '../../../src/secrets/provider/encrypted-text.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { insertLink } from '../../../src/store/sign-in/links.ts'
@@ -13,10 +14,12 @@ import { makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
+import { textOf } from '../../rig/web.ts'
 import { mailsOf } from '../../rig/witness.ts'
 
 const { describe, it } = testsThatNeed('own_origin')
 
+const { t } = wordsFor('en')
 const PASSWORD = 'a long enough pass phrase'
 
 const scene = useProviderScene()
@@ -81,6 +84,10 @@ describe('an e-mail address', () => {
     const victim = await makeUser(scene.service.context.db, scene.account.slug, { email: ADA.email })
     await scene.service.database.query("update users set password_digest = 'none' where id = $1", [victim.id])
     expect(await statusOf()).toEqual(REFUSED)
+    // Refused because of the address, before a session is tried, which the user's own origin would not allow.
+    const { text } = await signInAtProvider(scene.provider, browser())
+    const about = { name: `Account ${scene.account.slug}`, host: new URL(scene.provider.issuer).host }
+    expect(textOf(text)).toContain(t('provider_refused.conflict', about))
     const [row] = await scene.service.database.query('select origin, subject from users where id = $1', [victim.id])
     expect(row).toEqual({ origin: 'own', subject: null })
   })
@@ -203,7 +210,7 @@ describe('a provider that is required', () => {
   })
 })
 
-it('FD-43: a user who is disabled here does not come back by the provider', async () => {
+it('FD-43: a user who is disabled here does not come back by the provider, which changes nothing about them', async () => {
   const { administrators } = await connect()
   expect(await statusOf()).toEqual(SIGNED_IN)
   const [user] = await scene.service.database.query<{ id: string }>(
@@ -211,8 +218,12 @@ it('FD-43: a user who is disabled here does not come back by the provider', asyn
     [scene.account.id, ADA.sub],
   )
   await disablePerson(scene.service.context, administrators[0].id, user?.id ?? '')
+  const stored = () => scene.service.database.query('select * from users where id = $1', [user?.id])
+  const before = await stored()
   expect(await statusOf()).toEqual(REFUSED)
   expect(await statusOf({ sub: 'another-subject' })).toEqual(REFUSED)
+  expect(await statusOf({ name: 'Somebody', email: 'somebody@corp.example' })).toEqual(REFUSED)
+  expect(await stored()).toEqual(before)
 })
 
 it('FD-66: a key that gives a user the subject of another as external id does not let that one in as this user', async () => {
