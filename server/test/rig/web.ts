@@ -72,16 +72,14 @@ export class Web {
 
   /** Where the user signs in. `from`: the page that asks for it. */
   async signIn(email: string, password: string, from = '/sign-in'): Promise<Page> {
-    if (elsewhereAt(this.host)) {
-      // A browser with a session is not sent away: it was given this one after it had left.
-      const session = this.cookies.get(SESSION)
-      this.cookies.delete(SESSION)
-      await this.send('GET', from)
-      const back = await this.authenticateElsewhere(email)
-      if (session !== undefined) this.cookies.set(SESSION, session)
-      return this.get(`${back.pathname}${back.search}`)
-    }
-    await this.get(from)
+    // A browser with a session is not asked: it was given this one after it had been.
+    const session = this.cookies.get(SESSION)
+    this.cookies.delete(SESSION)
+    const elsewhere = elsewhereAt(this.host)
+    await (elsewhere ? this.send('GET', from) : this.get(from))
+    const back = elsewhere ? await this.authenticateElsewhere(email) : null
+    if (session !== undefined) this.cookies.set(SESSION, session)
+    if (back) return this.get(`${back.pathname}${back.search}`)
     const page = await this.submit('/sign-in', { email, password })
     const code = page.text.includes('action="/sign-in/code"') ? await secondFactorOf(email) : null
     return code === null ? page : this.submit('/sign-in/code', { code })
