@@ -7,9 +7,10 @@ import { join } from 'node:path'
 import { post } from '../server/test/rig/device.ts'
 import { spawnTied } from '../server/test/rig/process/tied-process.ts'
 import type { Reply } from './bare-server.ts'
+import type { Rates, Ratios } from './judge.ts'
 
 const ROUNDS = 21
-const ROUND_SECONDS = 2
+const ROUND_SECONDS = 1
 const WARM_UP_SECONDS = 5
 export const CONNECTIONS = 64
 
@@ -26,25 +27,23 @@ export type Load = {
   readonly refused: 'none' | 'some' | 'all'
 }
 
-export type Comparison = {
-  readonly rounds: number
-  /** The median of the rounds' ratios, each of two neighbours in time. */
-  readonly ratio: number
-  /** The same for the processor time per answer. */
-  readonly ratio_by_cpu: number
-  readonly bare_per_second: number
-  readonly ours_per_second: number
-  /** As wrk counted them, in the measured rounds. */
-  readonly bare_requests: number
-  readonly ours_requests: number
-}
+/** Each figure is the median of the rounds; a ratio is that of two neighbours in time. */
+export type Comparison = Ratios &
+  Rates & {
+    readonly rounds: number
+    /** As the load generator counted them, in the measured rounds. */
+    readonly ours_requests: number
+  }
 
 export type Round = { readonly perSecond: number; readonly requests: number; readonly cpuSeconds: number }
 
+/** `refusals`: answers with a status of 400 or more. */
+export type DrivenRound = Round & { readonly refusals: number }
+
 export type Driven = {
   readonly address: string
-  /** All processes that take part in an answer. */
-  readonly pids: readonly number[]
+  /** Processor time so far of all processes that take part in an answer. */
+  cpuSeconds(): number
 }
 
 /** `reply`: its fixed answer. */
@@ -53,7 +52,21 @@ export async function startBareServer(reply: Reply): Promise<Driven & { stop(): 
   const child = spawnTied('KILL', process.execPath, program, { stdio: ['ignore', 'pipe', 'inherit'] })
   if (!child.stdout) throw new Error('the bare server has no output')
   const address = String((await once(child.stdout, 'data'))[0]).trim()
-  return { address, pids: [child.pid ?? 0], stop: () => void child.kill() }
+  return { address, cpuSeconds: () => cpuSeconds([child.pid ?? 0]), stop: () => void child.kill() }
+}
+
+/** Against a bare server that gives the reply of ours to `sample`, whatever it is sent. */
+export async function compareWithBare(
+  ours: Driven,
+  load: Load,
+  sample: Parameters<typeof post>[2],
+): Promise<Comparison> {
+  const bare = await startBareServer(await replyOf(ours.address, load.path, sample))
+  try {
+    return alternate(ours, bare, load)
+  } finally {
+    bare.stop()
+  }
 }
 
 export function alternate(ours: Driven, bare: Driven, load: Load): Comparison {
@@ -66,7 +79,7 @@ export function alternate(ours: Driven, bare: Driven, load: Load): Comparison {
     for (const { address } of [ours, bare]) expectRight(wrk(address + load.path, checking, WARM_UP_SECONDS))
     const rounds = Array.from({ length: ROUNDS }, () => ({
       ours: drive(ours, load, plain),
-      bare: drive(bare, load, plain),
+      reference: drive(bare, load, plain),
     }))
     return summarise(rounds)
   } finally {
@@ -74,15 +87,16 @@ export function alternate(ours: Driven, bare: Driven, load: Load): Comparison {
   }
 }
 
-function summarise(rounds: readonly { readonly ours: Round; readonly bare: Round }[]): Comparison {
-  const cpuPerAnswer = ({ cpuSeconds, requests }: Round) => cpuSeconds / requests
+export function summarise(rounds: readonly { readonly ours: Round; readonly reference: Round }[]): Comparison {
+  const cpuUs = ({ cpuSeconds, requests }: Round) => (1e6 * cpuSeconds) / requests
   return {
     rounds: rounds.length,
-    ratio: rounded(median(rounds.map(({ ours, bare }) => ours.perSecond / bare.perSecond))),
-    ratio_by_cpu: rounded(median(rounds.map(({ ours, bare }) => cpuPerAnswer(bare) / cpuPerAnswer(ours)))),
-    bare_per_second: Math.round(median(rounds.map(({ bare }) => bare.perSecond))),
+    ratio: rounded(median(rounds.map(({ ours, reference }) => ours.perSecond / reference.perSecond))),
+    ratio_by_cpu: rounded(median(rounds.map(({ ours, reference }) => cpuUs(reference) / cpuUs(ours)))),
     ours_per_second: Math.round(median(rounds.map(({ ours }) => ours.perSecond))),
-    bare_requests: rounds.reduce((total, { bare }) => total + bare.requests, 0),
+    reference_per_second: Math.round(median(rounds.map(({ reference }) => reference.perSecond))),
+    ours_cpu_us: Math.round(median(rounds.map(({ ours }) => cpuUs(ours)))),
+    reference_cpu_us: Math.round(median(rounds.map(({ reference }) => cpuUs(reference)))),
     ours_requests: rounds.reduce((total, { ours }) => total + ours.requests, 0),
   }
 }
@@ -103,59 +117,86 @@ export async function replyOf(address: string, path: string, sent: Parameters<ty
 
 /** `script`: a file of Lua. */
 export function drive(
-  { address, pids }: Driven,
+  driven: Driven,
   { path, refused }: Pick<Load, 'path' | 'refused'>,
   script: string,
-): Round {
-  const before = cpuSeconds(pids)
-  const output = wrk(address + path, script, ROUND_SECONDS)
+  { seconds = ROUND_SECONDS, connections = CONNECTIONS } = {},
+): DrivenRound {
+  const before = driven.cpuSeconds()
+  const output = wrk(driven.address + path, script, seconds, connections)
   const [perSecond, requests] = [figure(output, /Requests\/sec:\s+([\d.]+)/), figure(output, /(\d+) requests in/)]
   const refusals = figure(output, /Non-2xx or 3xx responses: (\d+)|$/) || 0
   if (refused !== 'some' && refusals !== (refused === 'all' ? requests : 0)) throw new Error(`wrk: ${output}`)
-  return { perSecond, requests, cpuSeconds: cpuSeconds(pids) - before }
+  return { perSecond, requests, refusals, cpuSeconds: driven.cpuSeconds() - before }
 }
 
-function wrk(url: string, script: string, seconds: number): string {
-  const args = ['-t1', `-c${CONNECTIONS}`, `-d${seconds}s`, '--timeout', '10s', '-s', script, url]
-  const output = execFileSync('wrk', args, { encoding: 'utf8' })
+export function wrkArguments(url: string, script: string, seconds: number, connections: number): string[] {
+  return ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '30s', '-s', script, url]
+}
+
+function wrk(url: string, script: string, seconds: number, connections = CONNECTIONS): string {
+  return examine(execFileSync('wrk', wrkArguments(url, script, seconds, connections), { encoding: 'utf8' }))
+}
+
+/** Throws if there were no answers, or not to every request. */
+export function examine(output: string): string {
   if (!(figure(output, /(\d+) requests in/) > 0) || output.includes('Socket errors')) throw new Error(`wrk: ${output}`)
   return output
 }
 
-function expectRight(output: string): void {
+export function expectRight(output: string): void {
   if (figure(output, /unexpected=(\d+)/) !== 0) throw new Error(`wrk: ${output}`)
 }
 
-const checkOf = (expected: string) => `unexpected = 0
+export const checkOf = (expected: string) => `unexpected = 0
 local threads = {}
 function response(status, headers, body) if not (${expected}) then unexpected = unexpected + 1 end end
 function setup(thread) threads[#threads + 1] = thread end
 function done() io.write('unexpected=' .. tostring(threads[1]:get('unexpected')) .. '\\n') end
 `
 
-const figure = (output: string, pattern: RegExp) => Number(pattern.exec(output)?.[1])
+export const figure = (output: string, pattern: RegExp) => Number(pattern.exec(output)?.[1])
 
-/** User and system time of processes so far: fields 14 and 15 of proc(5), stat; the name in field 2 may contain spaces. */
+/** User and system time of processes so far. */
 export function cpuSeconds(pids: readonly number[]): number {
-  const ticks = pids.flatMap((pid) => {
-    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
-    return [Number(fields[11]), Number(fields[12])]
-  })
-  return ticks.reduce((total, each) => total + each, 0) / CLOCK_TICKS
+  return ticksOf(pids, [14, 15]) / CLOCK_TICKS
 }
 
-function median(values: readonly number[]): number {
+/** The same of a process and its children, those that have ended included. */
+export function cpuSecondsOfTree(pid: number): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ').filter(Boolean).map(Number)
+  return (ticksOf([pid], [14, 15, 16, 17]) + ticksOf(children, [14, 15])) / CLOCK_TICKS
+}
+
+/** `fields`: numbers as in proc(5), /proc/pid/stat. The name in field 2 may contain spaces. */
+function ticksOf(pids: readonly number[], fields: readonly number[]): number {
+  const ticks = pids.flatMap((pid) => {
+    const afterName = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? []
+    return fields.map((field) => Number(afterName[field - 3]))
+  })
+  return ticks.reduce((total, each) => total + each, 0)
+}
+
+export function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 
 const rounded = (ratio: number) => Number(ratio.toFixed(3))
 
-/** Requests of wrk: each polls the next code. */
-export function pollingScript(forms: readonly string[]): string {
+const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+/** A form as `post` sends it. */
+export const formOf = (raw: string) => ({ raw, headers: FORM })
+
+/** Requests of wrk: each sends the next form. */
+export function postingScript(forms: readonly string[], headers: Readonly<Record<string, string>> = {}): string {
+  const all = { ...FORM, ...headers }
   return `local forms = {${forms.map((form) => `'${form}'`).join(',')}}
 local at = 0
 wrk.method = 'POST'
-wrk.headers['content-type'] = 'application/x-www-form-urlencoded'
+${Object.entries(all)
+  .map(([name, value]) => `wrk.headers['${name}'] = '${value}'`)
+  .join('\n')}
 function request() at = at % #forms + 1 return wrk.format(nil, nil, nil, forms[at]) end
 `
 }

@@ -1,6 +1,6 @@
 /**
  * The reference: node:http that reads the form, if any, and sends one fixed reply of the same size and headers as the
- * real server's. The reply is given as JSON.
+ * real server's, at once or after some time. The reply is given as JSON.
  */
 import { createServer } from 'node:http'
 
@@ -8,9 +8,10 @@ export type Reply = {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[]>>
   readonly body: string
+  readonly afterMs?: number
 }
 
-const { status, headers, body }: Reply = JSON.parse(process.argv[2] ?? '')
+const { status, headers, body, afterMs }: Reply = JSON.parse(process.argv[2] ?? '')
 const allHeaders = { ...headers, 'content-length': Buffer.byteLength(body) }
 
 const server = createServer((request, response) => {
@@ -20,7 +21,7 @@ const server = createServer((request, response) => {
   }
   if (request.method === 'GET') return reply()
   request.on('data', () => {})
-  request.on('end', reply)
+  request.on('end', afterMs === undefined ? reply : () => setTimeout(reply, afterMs))
 })
 server.keepAliveTimeout = 75_000
 server.listen(0, '127.0.0.1', () => {

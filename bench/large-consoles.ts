@@ -10,7 +10,7 @@ import { countDays } from '../server/src/flows/applications/days.ts'
 import { sealBatch } from '../server/src/flows/audit/seal.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { addCrowd, type CrowdSize } from '../server/test/rig/scenes/crowd.ts'
-import type { Northwind } from '../server/test/rig/scenes/northwind.ts'
+import { type Northwind, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { cpuSeconds } from './against-bare.ts'
 import { openPages, type Visited } from './visited-pages.ts'
 
@@ -31,7 +31,16 @@ const VISITS = 200
 const MAX_P99_MS = 50
 
 /** False if a page missed the goal. */
-export async function judgeConsoles(northwind: Northwind): Promise<boolean> {
+export async function benchLargeConsoles(): Promise<boolean> {
+  const northwind = await startNorthwind()
+  try {
+    return await judgeConsoles(northwind)
+  } finally {
+    await northwind.stop()
+  }
+}
+
+async function judgeConsoles(northwind: Northwind): Promise<boolean> {
   const { config, database } = northwind.service
   const pages = (await openPages(northwind)).filter(({ path }) => /^\/(account|developer|operator)([/?]|$)/.test(path))
   const begun = performance.now()

@@ -1,5 +1,7 @@
 /** The machine of a benchmark, saved with a baseline: a figure says little without it. */
+import { readFileSync } from 'node:fs'
 import { cpus, totalmem } from 'node:os'
+import { join } from 'node:path'
 import { Redis } from 'ioredis'
 import { engineUrl, type TestDatabase } from '../server/test/rig/engines/database.ts'
 
@@ -19,6 +21,12 @@ export async function describeMachine(database: Pick<TestDatabase, 'query'>): Pr
 
 export async function redisPid(): Promise<number> {
   return Number(await redisFact('process_id'))
+}
+
+/** Its connections are its children. */
+export async function postgresPid(database: TestDatabase): Promise<number> {
+  const [row] = await database.query<{ folder: string }>("select current_setting('data_directory') as folder")
+  return Number(readFileSync(join(row?.folder ?? '', 'postmaster.pid'), 'utf8').split('\n')[0])
 }
 
 async function redisFact(name: 'redis_version' | 'process_id'): Promise<string> {

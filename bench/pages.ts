@@ -4,20 +4,15 @@
  *
  * And time to the first byte with fifty concurrent users, each of whom views a page for half a second and opens any
  * other. The goal is 50 ms at the 99th percentile, without hashing passwords, and without what the bare server takes meanwhile.
- *
- *   npm run bench:pages
- *   npm run bench:pages -- --large      (large-consoles.ts)
  */
 import { randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { post } from '../server/test/rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../server/test/rig/process/server-process.ts'
-import { startNorthwind } from '../server/test/rig/scenes/northwind.ts'
-import { startEngines } from '../tools/engines.ts'
-import { alternate, CONNECTIONS, replyOf, startBareServer } from './against-bare.ts'
-import { judge, type Measured } from './judge.ts'
-import { judgeConsoles } from './large-consoles.ts'
+import { type Northwind, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
+import { alternate, CONNECTIONS, cpuSeconds, replyOf, startBareServer } from './against-bare.ts'
+import type { Benchmark, Measured } from './judge.ts'
 import { openPages, type Visited } from './visited-pages.ts'
 
 const PEOPLE = 50
@@ -26,19 +21,16 @@ const SECONDS = 30
 const LOOK_MS = 500
 const MAX_TTFB_P99_MS = 50
 
-const { databaseUrl, redisUrl } = await startEngines()
-process.env.DATABASE_URL ??= databaseUrl
-process.env.REDIS_URL ??= redisUrl
-
-const northwind = await startNorthwind()
-try {
-  if (!process.argv.includes('--large')) await judge('pages', measure, northwind.service.database)
-  else if (!(await judgeConsoles(northwind))) process.exitCode = 1
-} finally {
-  await northwind.stop()
+export const benchPages: Benchmark = async (run) => {
+  const northwind = await startNorthwind()
+  try {
+    await run({ measure: () => measure(northwind), database: northwind.service.database })
+  } finally {
+    await northwind.stop()
+  }
 }
 
-async function measure(): Promise<Measured> {
+async function measure(northwind: Northwind): Promise<Measured> {
   const { config, database } = northwind.service
   // The Host header selects the account, so the server's port may differ from that of PUBLIC_URL.
   const server = await startServerProcess({
@@ -58,7 +50,8 @@ async function measure(): Promise<Measured> {
       refused: 'some',
     } as const
     bare = await startBareServer(reply)
-    const compared = alternate({ address: server.address, pids: [server.pid] }, bare, load)
+    const ours = { address: server.address, cpuSeconds: () => cpuSeconds([server.pid]) }
+    const compared = alternate(ours, bare, load)
     const times = await visit(server.address, bare.address, pages)
     return { connections: CONNECTIONS, pages: pages.length, ...compared, ...firstBytes(times) }
   } finally {

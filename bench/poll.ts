@@ -1,63 +1,58 @@
 /**
- * Pending polls per second through the real server with the Redis gate, against a bare node:http server that reads the same form
- * and gives the same reply: status, headers and length are copied from an answer of the real one.
- *
- *   npm run bench:poll
+ * Pending polls through the real server, with the gate in Redis or in process, against a bare node:http server that reads
+ * the same form and gives the same reply: status, headers and length are copied from an answer of the real one.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Device } from '../server/test/rig/device.ts'
 import { engineUrl } from '../server/test/rig/engines/database.ts'
+import type { MadeApplication } from '../server/test/rig/make.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
-import { startTestService } from '../server/test/rig/service.ts'
-import { startEngines } from '../tools/engines.ts'
-import { alternate, CONNECTIONS, pollingScript, replyOf, startBareServer } from './against-bare.ts'
-import { judge, type Measured } from './judge.ts'
+import { startTestService, type TestService } from '../server/test/rig/service.ts'
+import { CONNECTIONS, compareWithBare, cpuSeconds, formOf, postingScript } from './against-bare.ts'
+import type { Benchmark, Measured } from './judge.ts'
 import { redisPid } from './machine.ts'
 
 const CODES = 5_000
-const PATH = '/auth/oauth/device/polling'
+export const POLLING = '/auth/oauth/device/polling'
 
-const { databaseUrl, redisUrl } = await startEngines()
-process.env.DATABASE_URL ??= databaseUrl
-process.env.REDIS_URL ??= redisUrl
-
-const service = await startTestService({}, { listen: false })
-try {
-  await judge('poll', measure, service.database)
-} finally {
-  await service.stop()
+export function benchPoll(gate: 'redis' | 'process'): Benchmark {
+  return async (run) => {
+    const service = await startTestService({}, { listen: false })
+    try {
+      await run({ measure: () => measure(service, gate === 'redis'), database: service.database })
+    } finally {
+      await service.stop()
+    }
+  }
 }
 
-async function measure(): Promise<Measured> {
-  const server = await startServerProcess({ DATABASE_URL: service.database.url, REDIS_URL: engineUrl('REDIS_URL') })
-  let bare: Awaited<ReturnType<typeof startBareServer>> | null = null
+async function measure({ database, application }: TestService, withRedis: boolean): Promise<Measured> {
+  const redis = withRedis ? { REDIS_URL: engineUrl('REDIS_URL') } : {}
+  const server = await startServerProcess({ DATABASE_URL: database.url, ...redis })
+  const pids = withRedis ? [server.pid, await redisPid()] : [server.pid]
   try {
-    const forms = await requestCodes(server.address)
-    const reply = await replyOf(server.address, PATH, {
-      raw: forms[0] ?? '',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    })
+    const forms = await requestForms(server.address, application, CODES)
     const load = {
-      path: PATH,
-      requests: pollingScript(forms),
+      path: POLLING,
+      requests: postingScript(forms),
       expected: "status == 400 and (body:find('auth_pending') or body:find('slow_down'))",
       refused: 'all',
     } as const
-    bare = await startBareServer(reply)
-    const ours = { address: server.address, pids: [server.pid, await redisPid()] }
-    return { connections: CONNECTIONS, codes: forms.length, ...alternate(ours, bare, load), missed: [] }
+    const ours = { address: server.address, cpuSeconds: () => cpuSeconds(pids) }
+    const compared = await compareWithBare(ours, load, formOf(forms[0] ?? ''))
+    return { connections: CONNECTIONS, codes: forms.length, ...compared, missed: [] }
   } finally {
-    bare?.stop()
     await server.kill('SIGTERM')
   }
 }
 
-async function requestCodes(address: string): Promise<string[]> {
-  const device = new Device(address, service.application)
+/** Forms that poll new codes. */
+export async function requestForms(address: string, application: MadeApplication, count: number): Promise<string[]> {
+  const device = new Device(address, application)
   const forms: string[] = []
   // The server pulls a new application within a second.
   while ((await device.request()).status !== 200) await sleep(100)
-  while (forms.length < CODES) {
+  while (forms.length < count) {
     const codes = await Promise.all(Array.from({ length: 50 }, () => device.code()))
     for (const { device_code } of codes) forms.push(`${new URLSearchParams({ ...device.credentials, device_code })}`)
   }

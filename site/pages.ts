@@ -62,6 +62,7 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/operations/audit-log.md',
     'docs/operations/operator-console.md',
     'docs/scale.md',
+    'docs/performance.md',
     'docs/reliability.md',
     'docs/versions.md',
     'CHANGELOG.md',

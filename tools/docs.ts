@@ -1,12 +1,13 @@
 /**
- * Generates documents from the sources, and fills in code samples of other documents (samples.ts). server/test/docs.test.ts
- * checks that docs/ is up to date.
+ * Generates documents from the sources, and fills in code samples of other documents (samples.ts) and the figures of
+ * docs/performance.md. server/test/docs.test.ts checks that docs/ is up to date.
  *
  *   npm run docs    write the documents
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stringify } from 'yaml'
+import { fillFigures } from '../bench/figures.ts'
 import { options } from '../server/src/config.ts'
 import { type RefusalCode, refusals } from '../server/src/core/refusal.ts'
 import { describedManagement } from '../server/src/http/manage/routes.ts'
@@ -118,6 +119,9 @@ if (import.meta.main) {
     writeFileSync(join(DOCS, name), render())
     console.log(`wrote docs/${name}`)
   }
+  const performance = join(DOCS, 'performance.md')
+  writeFileSync(performance, fillFigures(readFileSync(performance, 'utf8')))
+  console.log('updated the figures of docs/performance.md')
   for (const path of findSampled()) {
     const file = join(DOCS, '..', path)
     writeFileSync(file, fillSamples(readFileSync(file, 'utf8')))

@@ -33,7 +33,7 @@ import { placePendingCodes } from '../../server/test/scale/pending-codes.ts'
 import { startPrivateRedis } from '../../server/test/scale/private-redis.ts'
 import { freePort } from '../../tools/free-port.ts'
 import { removeFolder } from '../../tools/remove-folder.ts'
-import { pollingScript } from '../against-bare.ts'
+import { postingScript } from '../against-bare.ts'
 import { describeMachine } from '../machine.ts'
 import { FIGURES_FILE, type MeasuredFigures } from './figures.ts'
 import { endedChildrenSeconds, processorSeconds } from './processor-time.ts'
@@ -111,7 +111,7 @@ const formOf = (index: number) => {
 /** Polls the codes in turn, with wrk: a client that leaves the processors to what is measured. */
 async function poll(address: string): Promise<number> {
   const script = join(folder, 'polls.lua')
-  writeFileSync(script, pollingScript(Array.from({ length: CODES }, (_, index) => formOf(index))))
+  writeFileSync(script, postingScript(Array.from({ length: CODES }, (_, index) => formOf(index))))
   const args = ['-t1', `-c${CONNECTIONS}`, `-d${POLL_SECONDS}s`, '--timeout', '10s', '-s', script, address + PATH]
   const { stdout } = await promisify(execFile)('wrk', args)
   const [polls, refused] = [/(\d+) requests in/, /Non-2xx or 3xx responses: (\d+)/].map((each) =>

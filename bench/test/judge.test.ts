@@ -2,10 +2,12 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { type Measured, type Verdict, verdictOf } from '../judge.ts'
+import { BENCHES, type Measured, type Verdict, verdictOf } from '../judge.ts'
+import { PEERS } from '../peers.ts'
 
+const RATES = { ours_per_second: 6, reference_per_second: 10, ours_cpu_us: 40, reference_cpu_us: 20 }
 const measured = (ratio: number, byCpu: number, more: Partial<Measured> = {}): Measured => {
-  return { ratio, ratio_by_cpu: byCpu, rounds: 15, missed: [], ...more }
+  return { ratio, ratio_by_cpu: byCpu, ...RATES, rounds: 15, missed: [], ...more }
 }
 const BASELINE = { ratio: 0.6, ratio_by_cpu: 0.5 }
 
@@ -65,7 +67,7 @@ describe('good ratios do not suffice', () => {
   })
 })
 
-test('every benchmark has a baseline with its machine', () => {
+test('every baseline is of a benchmark, or of the same one of another server, and has its machine', () => {
   const baselines = JSON.parse(readFileSync(join(import.meta.dirname, '..', 'baseline.json'), 'utf8'))
   const machine = {
     cores: expect.any(Number),
@@ -75,8 +77,13 @@ test('every benchmark has a baseline with its machine', () => {
     postgres: expect.stringMatching(/^\d+/),
     redis: expect.stringMatching(/^\d+\.\d+\.\d+$/),
   }
-  for (const bench of ['poll', 'verify', 'pages']) {
-    expect(baselines[bench]).toEqual({ ratio: expect.any(Number), ratio_by_cpu: expect.any(Number), machine })
-    expect(Math.min(baselines[bench].ratio, baselines[bench].ratio_by_cpu)).toBeGreaterThan(0)
+  const peers = PEERS.flatMap((peer) => [`poll of ${peer}`, `verify of ${peer}`])
+  expect([...BENCHES, ...peers]).toEqual(expect.arrayContaining(Object.keys(baselines)))
+  expect(Object.keys(baselines)).toEqual(expect.arrayContaining(['poll', 'verify', 'pages']))
+  for (const { machine: measuredOn, ...figures } of Object.values<Record<string, number>>(baselines)) {
+    expect(measuredOn).toEqual(machine)
+    expect(['ratio', 'ratio_by_cpu', ...Object.keys(RATES)]).toEqual(expect.arrayContaining(Object.keys(figures)))
+    expect(figures).toMatchObject({ ratio: expect.any(Number), ratio_by_cpu: expect.any(Number) })
+    expect(Math.min(...Object.values(figures))).toBeGreaterThan(0)
   }
 })

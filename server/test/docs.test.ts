@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { fillFigures } from '../../bench/figures.ts'
 import { documents } from '../../tools/docs.ts'
 import { fillSamples, findSampled } from '../../tools/samples.ts'
 import { SCREENSHOTS, shownScreenshots } from '../../tools/shown-screenshots.ts'
@@ -24,6 +25,12 @@ test.each(Object.keys(documents))('docs/%s says in its first line that it is gen
 test.each(findSampled())('%s shows its samples as they are in their files', (path) => {
   const text = readFileSync(join(ROOT, path), 'utf8')
   expect(text).toBe(fillSamples(text))
+})
+
+test('docs/performance.md shows the figures of bench/baseline.json', () => {
+  const text = read('performance.md')
+  expect(text).toBe(fillFigures(text))
+  expect(text).toMatch(/^\| Pending poll, gate in Redis \|.*\| 0\.\d+ \| 0\.\d+ \|$/m)
 })
 
 describe('whoever follows the pages about installing', () => {

@@ -10,7 +10,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { drive, pollingScript, type Round } from '../../../../bench/against-bare.ts'
+import { cpuSeconds, drive, postingScript, type Round } from '../../../../bench/against-bare.ts'
 import { startEngines } from '../../../../tools/engines.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
@@ -66,9 +66,11 @@ async function compareCost(rounds: number): Promise<boolean> {
   const two = await startServerProcess(environment, { processes: 2 })
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-processes-'))
   const script = join(folder, 'polls.lua')
-  writeFileSync(script, pollingScript(forms))
-  const measure = (server: ServerProcess) =>
-    drive({ address: server.address, pids: treeOf(server.pid) }, { path: PATH, refused: 'all' }, script)
+  writeFileSync(script, postingScript(forms))
+  const measure = ({ address, pid }: ServerProcess) => {
+    const pids = treeOf(pid)
+    return drive({ address, cpuSeconds: () => cpuSeconds(pids) }, { path: PATH, refused: 'all' }, script)
+  }
   const measured: { readonly one: Round; readonly two: Round }[] = []
   for (let round = -WARM_UPS; round < rounds; round += 1) {
     const both = { one: measure(one), two: measure(two) }

@@ -1,0 +1,54 @@
+/** The tables of docs/performance.md, from baseline.json. `npm run docs` writes them. */
+import { type Figures, readBaselines } from './judge.ts'
+import { PEERS } from './peers.ts'
+
+/** Each benchmark, as a row of the table. */
+const ROWS = {
+  poll: 'Pending poll, gate in Redis',
+  'poll-in-process': 'Pending poll, gate in process',
+  'held-poll': 'Held poll',
+  verify: 'Verification of a credential',
+  issue: 'First poll after the yes',
+  code: 'Code request',
+  pages: 'Page',
+} as const
+
+const HEAD = `| | requests per second | µs per request | µs of the reference | ratio by processor time | ratio by requests per second |
+| --- | --: | --: | --: | --: | --: |`
+
+const START = '<!-- Generated from bench/baseline.json by `npm run docs`. Do not edit. -->'
+const END = '<!-- End of the generated part. -->'
+
+export function fillFigures(document: string): string {
+  const [from, to] = [document.indexOf(START), document.indexOf(END)]
+  if (from === -1 || to < from) throw new Error('docs/performance.md has no place for its figures')
+  return document.slice(0, from) + START + '\n\n' + renderFigures() + '\n\n' + document.slice(to)
+}
+
+function renderFigures(): string {
+  const all = readBaselines()
+  const ours = Object.entries(ROWS).map(([name, title]) => rowOf(title, all[name]))
+  const peers = PEERS.flatMap((peer) => [
+    rowOf(`Pending poll, ${peer}`, all[`poll of ${peer}`]),
+    rowOf(`Verification, ${peer}`, all[`verify of ${peer}`]),
+  ])
+  const table = [HEAD, ...ours, ...peers].join('\n')
+  const machine = Object.entries(all.poll?.machine ?? {}).map(([name, value]) => `${name.replace('_', ' ')} ${value}`)
+  const parts = [table, perMinute(all.poll, all['held-poll']), `Measured with: ${machine.join(', ')}.`]
+  return parts.filter((part) => part !== '').join('\n\n')
+}
+
+function rowOf(title: string, figures: Figures | undefined): string {
+  const { ours_per_second, ours_cpu_us, reference_cpu_us, ratio_by_cpu, ratio } = figures ?? {}
+  const cells = [ours_per_second, ours_cpu_us, reference_cpu_us, ratio_by_cpu, ratio].map(
+    (cell) => cell ?? 'not measured',
+  )
+  return `| ${[title, ...cells].join(' | ')} |`
+}
+
+/** A device that waits for a minute: a poll every 5 seconds, or one that is held for 25 seconds. */
+function perMinute(poll: Figures | undefined, held: Figures | undefined): string {
+  if (poll?.ours_cpu_us === undefined || held?.ours_cpu_us === undefined) return ''
+  const [polling, holding] = [(poll.ours_cpu_us * 60) / 5, (held.ours_cpu_us * 60) / 25]
+  return `A device that waits for a minute takes ${Math.round(polling)} µs of processor time if it polls every 5 seconds, and ${Math.round(holding)} µs, ${(holding / polling).toFixed(2)} times as much, if its polls are held for 25 seconds.`
+}
