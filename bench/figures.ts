@@ -22,7 +22,7 @@ const END = '<!-- End of the generated part. -->'
 export function fillFigures(document: string): string {
   const [from, to] = [document.indexOf(START), document.indexOf(END)]
   if (from === -1 || to < from) throw new Error('docs/performance.md has no place for its figures')
-  return document.slice(0, from) + START + '\n\n' + renderFigures() + '\n\n' + document.slice(to)
+  return `${document.slice(0, from)}${START}\n\n${renderFigures()}\n\n${document.slice(to)}`
 }
 
 function renderFigures(): string {

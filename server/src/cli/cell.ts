@@ -44,7 +44,7 @@ export function defineCell(cell: Command): void {
         const from = options.homeDatabase ?? databaseUrl
         const added = unwrap(await addCell(db, databaseUrl, newCell(number, options), options.database, from))
         const { id, buckets, prefixes } = added
-        const words = `Cell ${id} has ${buckets} buckets and ${prefixes} code prefixes. Start its processes with CELL=${id}. It issues device codes after one DEVICE_CODE_LIFETIME and a minute.`
+        const words = `Cell ${id} has ${buckets} buckets and ${prefixes} code prefixes. Start its processes with CELL=${id}. For one DEVICE_CODE_LIFETIME and a minute it forwards requests of device codes to the home cell.`
         print(options, added, words)
       })
     })

@@ -65,7 +65,7 @@ export function createEndpointServer(
     const { route, form } = received
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
-    const to = known && forwarder?.cellOfTexts(request, known)
+    const to = route.issuesCodes ? forwarder?.cellForNewCode(request) : known && forwarder?.cellOfTexts(request, known)
     if (to) return { to, body: form?.bytes ?? EMPTY }
     const asked = {
       parameters: () => known ?? readAll(),

@@ -85,7 +85,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const openScope = createScopeOpener(context.config.trustProxy)
   const addressBehindProxy = createAddressReader(context.config.trustProxy)
   const { cells } = context
-  const forwarder = cells && createForwarder(cells, context.config.keys, context.counts.forwarded)
+  const forwarder =
+    cells && createForwarder(cells, context.config.keys, context.applications.now, context.counts.forwarded)
   const addressOf = (request: IncomingMessage) => {
     const forwarded = forwarder?.forwarded(request)
     if (forwarded) return forwarded.address

@@ -5,7 +5,7 @@
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
-import type { Cell } from '../../core/cells/map.ts'
+import { type Cell, homeOf } from '../../core/cells/map.ts'
 import { BUCKETED_PARAMETERS, otherCell } from '../../core/cells/routing.ts'
 import { readAddress } from '../../core/network.ts'
 import { Refusal } from '../../core/refusal.ts'
@@ -55,13 +55,16 @@ export type Forwarder = {
   cellOfSlug(request: IncomingMessage, slug: string): Cell | null
   /** The cell of the code or credential in the parameters or in the header. Null: this one, or there is none. */
   cellOfTexts(request: IncomingMessage, parameters: Parameters): Cell | null
+  /** The cell that can issue a user code. Null: this one. */
+  cellForNewCode(request: IncomingMessage): Cell | null
   /** Throws a Refusal if the other cell does not answer. */
   forward(misrouted: Misrouted): Promise<void>
 }
 
 export function createForwarder(
-  { own, map }: Pick<Cells, 'own' | 'map'>,
+  { own, map, prefixes }: Pick<Cells, 'own' | 'map' | 'prefixes'>,
   keys: Keyset,
+  now: () => number,
   count: Counter<'answered' | 'failed'>,
 ): Forwarder {
   const agents: Agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
@@ -99,6 +102,9 @@ export function createForwarder(
       if (authorization === undefined) return null
       return otherThan(request, bucketOf(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''))
     },
+    // A new cell waits until the codes of the home cell with its prefixes have expired.
+    cellForNewCode: (request) =>
+      prefixes(now()).length > 0 || forwarded(request) || homeOf(map())?.id === own ? null : homeOf(map()),
     forward: async (misrouted) => {
       try {
         await pass(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))

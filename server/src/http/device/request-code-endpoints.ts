@@ -132,6 +132,7 @@ export const requestTokenCode = {
   path: '/auth/oauth/device/code',
   dialect: 'interface',
   handler: requestCode('token_set'),
+  issuesCodes: true,
   operation: {
     id: 'requestTokenCode',
     ...described,
@@ -146,6 +147,7 @@ export const requestKeyCode = {
   path: '/auth/key/device/code',
   dialect: 'interface',
   handler: requestCode('access_key'),
+  issuesCodes: true,
   operation: {
     id: 'requestKeyCode',
     ...described,

@@ -42,6 +42,7 @@ export const authorizeDevice = {
   path: '/oauth/device_authorization',
   dialect: 'standard',
   handler,
+  issuesCodes: true,
   operation: {
     id: 'authorizeDevice',
     ...asClient,

@@ -136,6 +136,22 @@ test.each([
   expect(await forwarded(one, 'answered')).toBe(0)
 })
 
+test('a new cell, whose prefixes still belong to live codes of the home cell, has codes issued there', async () => {
+  const { db, cells } = two.context
+  const give = async (previous: number | null) => {
+    await db.query('update code_prefixes set previous_cell = $1, changed_at = now() where cell = 2', [previous])
+    await db.query('update cell_map set version = version + 1')
+    await cells?.refresh()
+  }
+  await give(1)
+  const before = await forwarded(two, 'answered')
+  expect((await new Device(two.address, application).code()).device_code.slice(4, 8)).toBe('f001')
+  expect(await forwarded(two, 'answered')).toBe(before + 1)
+  await give(null)
+  expect((await new Device(two.address, application).code()).device_code.slice(4, 8)).toBe('f002')
+  expect(await forwarded(two, 'answered')).toBe(before + 1)
+})
+
 test('a held poll passes through: the decision in the other cell reaches the device at once', async () => {
   const device = new Device(one.address, application)
   const { device_code, user_code } = await device.code()
