@@ -1,13 +1,22 @@
-/** `latchkey cell init|add|reserve|list`: cells of a divided installation. docs/scale.md, "Cells". */
+/** `latchkey cell init|add|reserve|move|list`: cells of a divided installation. docs/scale.md, "Cells". */
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { homeOf } from '../core/cells/map.ts'
 import { addCell, countShares, makeFirstCell, reserveBucket } from '../flows/cells/commission.ts'
+import { chooseBuckets, moveBuckets } from '../flows/cells/move.ts'
 import { readCellMap } from '../store/cells/map.ts'
 import { addProxyCommands } from './cell/proxy.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
+
+type MoveOptions = OutputOptions & {
+  to: string
+  account?: string
+  count?: string
+  sourceDatabase?: string
+  targetDatabase?: string
+}
 
 type CellOptions = OutputOptions & { name: string; address: string }
 
@@ -63,6 +72,34 @@ export function defineCell(cell: Command): void {
         print(options, { bucket }, `The account "${slug}" will have bucket ${bucket}, in cell ${options.cell}.`)
       }),
     )
+
+  cell
+    .command('move')
+    .description(
+      'Move buckets of accounts to another cell while requests are served. Run it in the home cell. If it was interrupted, run it again.',
+    )
+    .argument('[buckets...]', 'numbers of the buckets, all in the same cell')
+    .requiredOption('--to <number>', 'cell that gets them')
+    .option('--account <slug>', 'the bucket of this account')
+    .option('--count <number>', 'so many buckets of the source')
+    .option('--source-database <url>', 'database of the cell that has them, if it is not the home cell')
+    .option('--target-database <url>', 'database of the cell that gets them, if it is not the home cell')
+    .option('--json', 'print one JSON object')
+    .action((numbers: string[], options: MoveOptions) => {
+      const { databaseUrl, dialogCodeLifetimeMs } = readConfig(['databaseUrl', 'dialogCodeLifetimeMs'])
+      return withDatabase(databaseUrl, async (home) => {
+        const { to, account = null, count = null, sourceDatabase = databaseUrl, targetDatabase = databaseUrl } = options
+        const place = { to: Number(to), sourceUrl: sourceDatabase, targetUrl: targetDatabase }
+        const wanted = { buckets: numbers.map(Number), account, count: count === null ? null : Number(count) }
+        const buckets = unwrap(await chooseBuckets(home, place, wanted))
+        const moved = unwrap(await moveBuckets(home, { ...place, buckets, dialogCodeLifetimeMs }))
+        const lines = moved.map(
+          ({ bucket, rows, frozenMs }) => `${bucket}\t${rows ?? 'copied before'} rows\tfrozen for ${frozenMs} ms`,
+        )
+        const words = `${moved.length} of ${buckets.length} buckets moved to cell ${to}.`
+        print(options, { moved }, [...lines, words].join('\n'))
+      })
+    })
 
   cell
     .command('list')

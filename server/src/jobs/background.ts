@@ -27,7 +27,7 @@ import { Unavailable } from '../store/postgres/postgres.ts'
 const REFRESH_MS = 1_000
 
 /**
- * Decisions made in another process reach this one within this time and a round trip: within a second, also on a busy
+ * A bucket that moved, too: until then its changes are refused here. Decisions made in another process reach this one within this time and a round trip: within a second, also on a busy
  * machine.
  */
 const DECISIONS_MS = 250
@@ -125,7 +125,9 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
-    ...(cells ? [repeat(context, 'reading the map of cells', REFRESH_MS, () => cells.refresh().catch(expected))] : []),
+    ...(cells
+      ? [repeat(context, 'reading the map of cells', DECISIONS_MS, () => cells.refresh().catch(expected))]
+      : []),
     repeat(
       context,
       'judging applications',

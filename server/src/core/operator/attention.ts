@@ -8,6 +8,8 @@ export type Attention = {
     readonly journalled: boolean
     readonly lostGrants: number
   } | null
+  /** Buckets of accounts that a command is moving to another cell, or that one left half-way. */
+  readonly movingBuckets: number
   /** Decisions about applications that a second operator has to confirm. */
   readonly decisions: number
   /** Proposed names and logos. */

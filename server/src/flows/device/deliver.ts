@@ -32,18 +32,26 @@ export type Settlement = keyof typeof STEPS
 
 function settleCode(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
   const { holder, ...own } = ticket
-  if (holder === undefined) return settle(context, (tx) => settleHere(tx, ticket, how))
   return persist(context, async () => {
-    await context.cells?.ask(holder, 'settle', { ticket: own, how })
+    if (holder === undefined) await settleWhereItIs(context, own, how)
+    else await context.cells?.ask(holder, 'settle', { ticket: own, how })
   })
 }
 
-/** In the cell that has the code. */
-export async function settleHere(tx: Transaction, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+/** In the cell that has the code, or had it until the account of its user moved. */
+export async function settleWhereItIs(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+  const movedTo = await context.db.transaction((tx) => settleHere(tx, ticket, how))
+  if (movedTo !== null) await context.cells?.ask(movedTo, 'settle', { ticket, how })
+}
+
+/** Returns the cell that has the code; null: this one. */
+async function settleHere(tx: Transaction, ticket: DeliveryTicket, how: Settlement): Promise<number | null> {
   const locked = await lockDeviceCode(tx, ticket)
-  if (!locked) return
+  if (!locked) return null
+  if (locked.code.handedTo !== null) return locked.code.handedTo
   const next = STEPS[how](locked.code, ticket.delivery)
   if (next !== locked.code) await saveDeviceCode(tx, next)
+  return null
 }
 
 /** Retries for half a minute, in case PostgreSQL, or the other cell, becomes unavailable after the answer was sent. */

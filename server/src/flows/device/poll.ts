@@ -153,6 +153,8 @@ export type Look = {
   /** Digest. */
   readonly idempotencyKey: string | null
   readonly early: boolean
+  /** The cell that has the code was asked by another one that had it before: it asks nobody else. */
+  readonly onward?: true
 }
 
 type PolledCode = Pick<DeviceCodeText, 'id' | 'expiresAt' | 'intervalSeconds'>
@@ -184,10 +186,18 @@ async function look(context: Context, { code, idempotencyKey, early }: Look): Pr
   return notYet(code, early)
 }
 
-/** In the cell that has the code. Null: this one does not have it. */
+/** In the cell that has the code, or had it until the account of its user moved. Null: this one does not have it. */
 export async function lookHere(context: Context, asked: Look): Promise<PollResult | null> {
   const found = await context.reads.status(asked.code)
-  return found?.handedTo === null ? look(context, asked) : null
+  if (found?.handedTo === null) return look(context, asked)
+  if (!found || !context.cells || asked.onward) return null
+  return askHolder(context.cells, { ...asked, onward: true }, found.handedTo)
+}
+
+async function askHolder(cells: Cells, asked: Look, holder: number): Promise<PollResult | null> {
+  const { result } = await cells.ask<{ result: PollResult | null }>(holder, 'look', { ...asked })
+  if (!result || !('ticket' in result) || !result.ticket) return result
+  return { ...result, ticket: { holder, ...result.ticket } }
 }
 
 /** No hint is stored: the decision is made in another cell, which may not be able to tell this one. */
@@ -195,7 +205,7 @@ async function lookElsewhere(context: Context, asked: Look, holder: number): Pro
   const { cells, applications } = context
   const { code, early } = asked
   if (!cells) return notYet(code, early)
-  const { result } = await cells.ask<{ result: PollResult | null }>(holder, 'look', { ...asked })
+  const result = await askHolder(cells, asked, holder)
   if (result === null && isExpired(code, applications.now())) {
     // It never received the code, or has given it back.
     const back = await handOverCode(context, cells, { key: code }, null)
@@ -204,7 +214,7 @@ async function lookElsewhere(context: Context, asked: Look, holder: number): Pro
   if (result === null || result.outcome === 'auth_pending' || result.outcome === 'slow_down') {
     return { ...notYet(code, early), elsewhere: true } as PollResult
   }
-  return 'ticket' in result && result.ticket ? { ...result, ticket: { ...result.ticket, holder } } : result
+  return result
 }
 
 function isIssuedHere(cells: Cells, deviceCode: string): boolean {

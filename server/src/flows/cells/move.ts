@@ -1,0 +1,333 @@
+/**
+ * Moves buckets of accounts to another cell while requests are served. docs/decisions/0061-moving-a-bucket.md.
+ *
+ * Each step can be repeated, and a command that was interrupted is run again: it goes on where the databases say.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { homeOf } from '../../core/cells/map.ts'
+import { bucketOfSlug } from '../../secrets/bucket.ts'
+import { recordEvent } from '../../store/audit/events.ts'
+import { copyRows, countRows, deleteMissing, deleteRows, readHorizon } from '../../store/cells/copy.ts'
+import { nextMapVersion, readAccountBucket, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
+import {
+  announceBucket,
+  type BucketMove,
+  countOpenDialogs,
+  deleteMove,
+  fenceTables,
+  freezeBucket,
+  insertMove,
+  listMoves,
+  markMoved,
+  readFixedBuckets,
+  readHandedCodes,
+  receiveCodes,
+  recordAccountsMoved,
+  saveBucket,
+  thawBucket,
+} from '../../store/cells/moves.ts'
+import { MOVING } from '../../store/cells/moving-tables.ts'
+import { readAppliedMigrations } from '../../store/postgres/migrate.ts'
+import { inTransaction, openSession, type Postgres, type Session, Unavailable } from '../../store/postgres/postgres.ts'
+import { done, type Registered, refused } from '../accounts/register.ts'
+
+export type MoveRequest = {
+  /** All in one cell. */
+  readonly buckets: readonly number[]
+  readonly to: number
+  /** Databases of the source and the target, whose tables the role owns. */
+  readonly sourceUrl: string
+  readonly targetUrl: string
+  readonly dialogCodeLifetimeMs: number
+  onMoved?(moved: MovedBucket): void
+}
+
+export type MovedBucket = {
+  readonly bucket: number
+  /** Null: a command that was interrupted had copied them. */
+  readonly rows: number | null
+  /** How long changes of the bucket were refused in the source, until the map named the target. */
+  readonly frozenMs: number
+}
+
+export type WantedBuckets = {
+  readonly buckets: readonly number[]
+  /** Slug of an account, whose bucket is wanted. */
+  readonly account: string | null
+  /** So many buckets of the source, those first that a command left half-way. */
+  readonly count: number | null
+}
+
+/** The numbers of the buckets to move. */
+export async function chooseBuckets(
+  home: Postgres,
+  { to, sourceUrl }: Pick<MoveRequest, 'to' | 'sourceUrl'>,
+  { buckets, account, count }: WantedBuckets,
+): Promise<Registered<readonly number[]>> {
+  const named =
+    account === null ? buckets : [...buckets, (await readAccountBucket(home, account)) ?? bucketOfSlug(account)]
+  if (named.some((bucket) => !Number.isInteger(bucket))) return refused('A bucket is a number.')
+  if (count === null)
+    return named.length > 0 ? done(named) : refused('Name buckets, an account, or a number of buckets.')
+  if (named.length > 0 || !(count > 0)) return refused('Name buckets or a number of buckets, not both.')
+  const source = await openSession(sourceUrl)
+  try {
+    const [from, fixed, map] = [await readThisCell(source), await readFixedBuckets(source), await readCellMap(home)]
+    const begun = (await listMoves(home)).filter((each) => each.source === from && each.target === to)
+    const others = [...map.buckets]
+      .filter(([bucket, cell]) => cell === from && !fixed.has(bucket))
+      .map(([bucket]) => bucket)
+    return done(
+      [...new Set([...begun.map(({ bucket }) => bucket), ...others.toSorted((a, b) => a - b)])].slice(0, count),
+    )
+  } finally {
+    await source.close()
+  }
+}
+
+type Sides = { readonly home: Postgres; readonly source: Session; readonly target: Session }
+
+/** Processes have read the new map, and HAProxy has it. Then nobody asks the source any more, and its rows are deleted. */
+const HEARD_MS = 5_000
+
+const COPIES_MS = 60_000
+
+export async function moveBuckets(home: Postgres, request: MoveRequest): Promise<Registered<readonly MovedBucket[]>> {
+  const source = await openSession(request.sourceUrl)
+  const target = await openSession(request.targetUrl).catch(async (error) => {
+    await source.close()
+    throw error
+  })
+  try {
+    return await move({ home, source, target }, request)
+  } finally {
+    await Promise.all([source.close(), target.close()])
+  }
+}
+
+async function move(sides: Sides, request: MoveRequest): Promise<Registered<readonly MovedBucket[]>> {
+  const { home, source, target } = sides
+  const from = await readThisCell(source)
+  const problem = await problemOf(sides, request, from)
+  if (problem !== null || from === null) return refused(problem ?? 'The source is no cell.')
+  const map = await readCellMap(home)
+  const begun = await listMoves(home)
+  const moves: BucketMove[] = []
+  for (const bucket of new Set(request.buckets)) {
+    const known = begun.find((each) => each.bucket === bucket)
+    if (!known && map.buckets.get(bucket) === request.to) continue
+    const each = { bucket, source: from, target: request.to }
+    await begin(home, each)
+    moves.push(each)
+  }
+  for (const session of [source, target]) {
+    await session.query("set latchkey.moving = 'on'")
+    for (const each of moves) await insertMove(session, each)
+    if (moves.length > 0) await fenceTables(session)
+  }
+  const moved: MovedBucket[] = []
+  for (const each of moves) {
+    moved.push(await moveOne(sides, each, request.dialogCodeLifetimeMs))
+    request.onMoved?.(moved.at(-1) as MovedBucket)
+  }
+  if (moves.length > 0) await finish(sides, moves)
+  return done(moved)
+}
+
+async function problemOf({ home, source, target }: Sides, request: MoveRequest, from: number | null) {
+  const map = await readCellMap(home)
+  const homeCell = homeOf(map)
+  if (!homeCell) return 'The installation has no cells yet. "latchkey cell init" makes the first one.'
+  if ((await readThisCell(home)) !== homeCell.id)
+    return `Buckets are moved in the home cell: cell ${homeCell.id}, ${homeCell.name}.`
+  if (!map.cells.has(request.to)) return `There is no cell ${request.to}.`
+  const there = await readThisCell(target)
+  if (there !== request.to) return `The target database is the one of cell ${there ?? 'none'}, not ${request.to}.`
+  const [one, other] = [await readAppliedMigrations(source), await readAppliedMigrations(target)]
+  if (one.join() !== other.join()) return 'Source and target have different migrations. Run "latchkey migrate" in both.'
+  const begun = await listMoves(home)
+  const fixed = await readFixedBuckets(source)
+  for (const bucket of request.buckets) {
+    const cell = map.buckets.get(bucket)
+    if (cell === undefined) return `There is no bucket ${bucket}.`
+    const known = begun.find((each) => each.bucket === bucket)
+    if (known && (known.target !== request.to || known.source !== from))
+      return `Bucket ${bucket} is moving from cell ${known.source} to cell ${known.target}. Run that command again first.`
+    if (!known && cell !== request.to && cell !== from)
+      return `Bucket ${bucket} is in cell ${cell}, and the source database is the one of cell ${from ?? 'none'}.`
+    const slug = fixed.get(bucket)
+    if (slug !== undefined && cell === from && cell !== request.to)
+      return `Bucket ${bucket} has the account "${slug}", which has operators or registered an application. It stays.`
+  }
+  return null
+}
+
+function begin(home: Postgres, { bucket, source, target }: BucketMove): Promise<void> {
+  return home.transaction(async (tx) => {
+    const version = (await nextMapVersion(tx)) ?? 0
+    if (!(await insertMove(tx, { bucket, source, target }))) return
+    await saveBucket(tx, bucket, { cell: source, state: 'moving', version })
+    const detail = { bucket, from: source, to: target }
+    await recordEvent(tx, { kind: 'bucket.moving', actor: BY_COMMAND_LINE, detail })
+  })
+}
+
+async function moveOne(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
+  const { home, source } = sides
+  const { bucket } = each
+  if ((await readCellMap(home)).buckets.get(bucket) === each.target) return { bucket, rows: null, frozenMs: 0 }
+  const marked = (await listMoves(source)).some((known) => known.bucket === bucket && known.moved)
+  if (marked) {
+    await handCodes(sides, each)
+    await flip(home, each)
+    return { bucket, rows: null, frozenMs: 0 }
+  }
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await copyAndFlip(sides, each, dialogCodeLifetimeMs)
+    } catch (error) {
+      // Rows that exchanged a unique value, or a writer that was waited for too long: once more from the beginning.
+      if (attempt === ATTEMPTS || (error instanceof Unavailable && error.silent)) throw error
+    }
+  }
+}
+
+const ATTEMPTS = 3
+
+/** Changes are copied again until a pass takes less than this: so long does the last one take, too. */
+const SHORT_MS = 200
+const PASSES = 10
+
+/** At most this long are running transactions waited for. */
+const FREEZE_MS = 500
+
+async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
+  const { source, target } = sides
+  const { bucket } = each
+  await deleteRows(target, bucket)
+  let { rows, horizon } = await copyPass(sides, bucket, null)
+  for (let pass = 1; pass <= PASSES; pass += 1) {
+    const startedAt = performance.now()
+    const later = await copyPass(sides, bucket, horizon)
+    horizon = later.horizon
+    rows += later.rows
+    if (performance.now() - startedAt < SHORT_MS) break
+  }
+  const until = performance.now() + 2 * dialogCodeLifetimeMs
+  for (;;) {
+    const frozenAt = performance.now()
+    if (await freezeBucket(source, bucket, FREEZE_MS)) {
+      try {
+        if ((await countOpenDialogs(source, bucket, dialogCodeLifetimeMs)) === 0) {
+          rows += await copyLast(sides, each, horizon)
+          await inTransaction(source, async (tx) => {
+            await markMoved(tx, each)
+            await announceBucket(tx, bucket)
+          })
+          await handCodes(sides, each)
+          await flip(sides.home, each)
+          return { bucket, rows, frozenMs: Math.round(performance.now() - frozenAt) }
+        }
+      } finally {
+        await thawBucket(source, bucket)
+      }
+    }
+    if (performance.now() > until)
+      throw new Error(`bucket ${bucket} always has open authorization codes or transactions`)
+    await sleep(SHORT_MS)
+    horizon = (await copyPass(sides, bucket, horizon)).horizon
+  }
+}
+
+/** Rows that changed since `horizon`, and those that are gone. Outside the freeze: other changes go on. */
+async function copyPass({ source, target }: Sides, bucket: number, horizon: string | null) {
+  let rows = 0
+  const next = await inTransaction(source, async (from) => {
+    await from.query('set transaction isolation level repeatable read, read only')
+    const since = await readHorizon(from)
+    await inTransaction(target, async (to) => {
+      if (horizon !== null) {
+        for (const table of MOVING.toReversed()) if (!table.late) await deleteMissing(from, to, table, bucket)
+      }
+      for (const table of MOVING) if (!table.late) rows += await copyRows(from, to, table, bucket, horizon)
+    })
+    return since
+  })
+  return { rows, horizon: next }
+}
+
+/** Nothing changes in the source meanwhile. The target commits with all rows, or with none of this pass. */
+async function copyLast({ source, target }: Sides, each: BucketMove, horizon: string): Promise<number> {
+  const { bucket } = each
+  return inTransaction(source, async (from) => {
+    await from.query('set transaction isolation level repeatable read, read only')
+    const fixed = (await readFixedBuckets(from)).get(bucket)
+    if (fixed !== undefined) throw new Error(`the account "${fixed}" registered an application meanwhile`)
+    return inTransaction(target, async (to) => {
+      let rows = 0
+      for (const table of MOVING) rows += await copyRows(from, to, table, bucket, table.late ? null : horizon)
+      // Every row of the source is in the target now, so equal numbers mean equal rows.
+      for (const table of MOVING.toReversed()) {
+        const [there, here] = [await countRows(to, table, bucket), await countRows(from, table, bucket)]
+        if (there !== here && !table.late) await deleteMissing(from, to, table, bucket)
+      }
+      await announceBucket(to, bucket)
+      return rows
+    })
+  })
+}
+
+/** Their polls are answered by the target from now on, through the cell that issued them. */
+async function handCodes({ source, target }: Sides, each: BucketMove): Promise<void> {
+  const codes = await readHandedCodes(source, each)
+  if (codes.length > 0) await inTransaction(target, (tx) => receiveCodes(tx, codes, each))
+}
+
+/** The commit of the move: from now on the target has the bucket. */
+function flip(home: Postgres, { bucket, target }: BucketMove): Promise<void> {
+  return home.transaction(async (tx) => {
+    const version = (await nextMapVersion(tx)) ?? 0
+    await saveBucket(tx, bucket, { cell: target, state: 'moving', version })
+  })
+}
+
+/** When source and target have the new map: events in both logs, the source's rows are deleted, the move is over. */
+async function finish({ home, source, target }: Sides, moves: readonly BucketMove[]): Promise<void> {
+  const version = (await readMapVersion(home)) ?? 0
+  const until = performance.now() + COPIES_MS
+  for (const session of [source, target]) {
+    while (((await readMapVersion(session)) ?? 0) < version) {
+      if (performance.now() > until)
+        throw new Unavailable('a cell did not get the new map. Its copy is replicated from the home cell; run again')
+      await sleep(20)
+    }
+  }
+  const versions = await readVersions(home)
+  for (const each of moves) {
+    const about = { ...each, version: versions.get(each.bucket) ?? version }
+    for (const session of [source, target]) await inTransaction(session, (tx) => recordAccountsMoved(tx, about))
+  }
+  await sleep(HEARD_MS)
+  const homeCell = await readThisCell(home)
+  for (const each of moves) {
+    await deleteRows(source, each.bucket)
+    // The home cell's row goes last: until then the command can be run again.
+    if (each.source !== homeCell) await deleteMove(source, each.bucket)
+    if (each.target !== homeCell) await deleteMove(target, each.bucket)
+    await home.transaction(async (tx) => {
+      const next = (await nextMapVersion(tx)) ?? 0
+      await saveBucket(tx, each.bucket, { cell: each.target, state: 'settled', version: next })
+      await deleteMove(tx, each.bucket)
+      const detail = { bucket: each.bucket, from: each.source, to: each.target }
+      await recordEvent(tx, { kind: 'bucket.moved', actor: BY_COMMAND_LINE, detail })
+    })
+  }
+}
+
+async function readVersions(home: Postgres): Promise<ReadonlyMap<number, number>> {
+  const { rows } = await home.query<{ bucket: number; version: number }>(
+    "select bucket, version from bucket_map where state = 'moving'",
+  )
+  return new Map(rows.map(({ bucket, version }) => [bucket, version]))
+}
