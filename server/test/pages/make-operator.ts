@@ -198,6 +198,7 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     openReviews: 1,
     attention: {
       restore: null,
+      movingBuckets: 0,
       decisions: 1,
       proposals: 2,
       vettings: 3,

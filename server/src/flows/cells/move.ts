@@ -89,7 +89,7 @@ export async function chooseBuckets(
 type Sides = { readonly home: Postgres; readonly source: Session; readonly target: Session }
 
 /** Processes have read the new map, and HAProxy has it. Then nobody asks the source any more, and its rows are deleted. */
-const HEARD_MS = 5_000
+const HEARD_MS = 3_000
 
 const COPIES_MS = 60_000
 
