@@ -93,6 +93,42 @@ begin
     hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
 end $$;
 
+CREATE FUNCTION public.refuse_moving() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+declare
+  fields jsonb;
+  key text;
+  its_bucket smallint;
+begin
+  if current_setting('latchkey.moving', true) = 'on' or not exists (select from bucket_moves) then
+    return case tg_op when 'DELETE' then old else new end;
+  end if;
+  -- Both, for a device code whose user releases it.
+  fields := case tg_op
+    when 'DELETE' then to_jsonb(old)
+    when 'INSERT' then to_jsonb(new)
+    else to_jsonb(old) || jsonb_strip_nulls(to_jsonb(new)) end;
+  key := fields ->> tg_argv[1];
+  its_bucket := case tg_argv[0]
+    when 'bucket' then key::smallint
+    when 'account' then (select bucket from accounts where id = key)
+    when 'user' then (select a.bucket from users u join accounts a on a.id = u.account_id where u.id = key)
+    when 'role' then (select a.bucket from roles r join accounts a on a.id = r.account_id where r.id = key)
+    when 'management_key' then
+      (select a.bucket from management_keys k join accounts a on a.id = k.account_id where k.id = key)
+  end;
+  if exists (select from bucket_moves where bucket = its_bucket) and (
+    -- The move has the exclusive lock while it copies for the last time. Whoever has the shared one is waited for.
+    not pg_try_advisory_xact_lock_shared(hashtextextended('bucket:' || its_bucket, 0))
+    or exists (select from bucket_moves where bucket = its_bucket and moved)
+    or exists (select from bucket_map m join this_cell t on m.cell <> t.cell where m.bucket = its_bucket)
+  ) then
+    raise lock_not_available using message = format('bucket %s is moving to another cell', its_bucket);
+  end if;
+  return case tg_op when 'DELETE' then old else new end;
+end $$;
+
 CREATE FUNCTION public.refuse_outside_home() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -366,6 +402,15 @@ CREATE TABLE public.bucket_map (
     state text DEFAULT 'settled'::text NOT NULL,
     CONSTRAINT bucket_map_bucket_check CHECK ((bucket >= 0)),
     CONSTRAINT bucket_map_state_check CHECK ((state = ANY (ARRAY['settled'::text, 'moving'::text])))
+);
+
+CREATE TABLE public.bucket_moves (
+    bucket smallint NOT NULL,
+    source smallint NOT NULL,
+    target smallint NOT NULL,
+    moved boolean DEFAULT false NOT NULL,
+    started_at timestamp with time zone NOT NULL,
+    CONSTRAINT bucket_moves_elsewhere CHECK ((source <> target))
 );
 
 CREATE TABLE public.cell_map (
@@ -1046,6 +1091,9 @@ ALTER TABLE ONLY public.authenticators
 
 ALTER TABLE ONLY public.bucket_map
     ADD CONSTRAINT bucket_map_pkey PRIMARY KEY (bucket);
+
+ALTER TABLE ONLY public.bucket_moves
+    ADD CONSTRAINT bucket_moves_pkey PRIMARY KEY (bucket);
 
 ALTER TABLE ONLY public.cell_map
     ADD CONSTRAINT cell_map_pkey PRIMARY KEY (only_row);
