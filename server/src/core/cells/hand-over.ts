@@ -57,9 +57,10 @@ export function giveBack(
 ): GiveBackStep {
   const returned = { answer: 'returned', next: { handedTo: issuer, handovers } } as const
   if (code === null) return returned
-  if (code.handovers > handovers) return { answer: 'changed' }
   // It moved on with the account of the user who claimed it.
-  if (code.handedTo !== null) return code.handedTo === issuer ? returned : { answer: 'claimed' }
+  if (code.handedTo !== null && code.handedTo !== issuer) return { answer: 'claimed' }
+  if (code.handovers > handovers) return { answer: 'changed' }
+  if (code.handedTo !== null) return returned
   if (!isOpen(code, now)) return { answer: 'not_open' }
   return code.claimedBy === null ? returned : { answer: 'claimed' }
 }

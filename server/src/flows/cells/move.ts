@@ -174,23 +174,27 @@ function begin(home: Postgres, { bucket, source, target }: BucketMove): Promise<
 }
 
 async function moveOne(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
-  const { home, source } = sides
-  const { bucket } = each
-  if ((await readCellMap(home)).buckets.get(bucket) === each.target) return { bucket, rows: null, frozenMs: 0 }
-  const marked = (await listMoves(source)).some((known) => known.bucket === bucket && known.moved)
-  if (marked) {
-    await handCodes(sides, each)
-    await flip(home, each)
-    return { bucket, rows: null, frozenMs: 0 }
-  }
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await copyAndFlip(sides, each, dialogCodeLifetimeMs)
+      return (await goOn(sides, each)) ?? (await copyAndFlip(sides, each, dialogCodeLifetimeMs))
     } catch (error) {
-      // Rows that exchanged a unique value, or a writer that was waited for too long: once more from the beginning.
+      // Rows that exchanged a unique value, or a row that somebody had locked: once more.
       if (attempt === ATTEMPTS || (error instanceof Unavailable && error.silent)) throw error
     }
   }
+}
+
+/** Null: the target does not have everything yet. Its copies can be thrown away. */
+async function goOn(sides: Sides, each: BucketMove): Promise<MovedBucket | null> {
+  const { home, source } = sides
+  const { bucket } = each
+  const moved = { bucket, rows: null, frozenMs: 0 }
+  if ((await readCellMap(home)).buckets.get(bucket) === each.target) return moved
+  const marked = (await listMoves(source)).some((known) => known.bucket === bucket && known.moved)
+  if (!marked) return null
+  await handCodes(sides, each)
+  await flip(home, each)
+  return moved
 }
 
 const ATTEMPTS = 3
@@ -229,6 +233,8 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
           await flip(sides.home, each)
           return { bucket, rows, frozenMs: Math.round(performance.now() - frozenAt) }
         }
+      } catch (error) {
+        if (!(error instanceof Outdated)) throw error
       } finally {
         await thawBucket(source, bucket)
       }
@@ -246,16 +252,18 @@ async function copyPass({ source, target }: Sides, bucket: number, horizon: stri
   const next = await inTransaction(source, async (from) => {
     await from.query('set transaction isolation level repeatable read, read only')
     const since = await readHorizon(from)
-    await inTransaction(target, async (to) => {
-      if (horizon !== null) {
-        for (const table of MOVING.toReversed()) if (!table.late) await deleteMissing(from, to, table, bucket)
-      }
-      for (const table of MOVING) if (!table.late) rows += await copyRows(from, to, table, bucket, horizon)
-    })
+    // Each statement in the target is a transaction of its own: nobody else reads or changes these rows there.
+    if (horizon !== null) {
+      for (const table of MOVING.toReversed()) if (!table.late) await deleteMissing(from, target, table, bucket)
+    }
+    for (const table of MOVING) if (!table.late) rows += await copyRows(from, target, table, bucket, horizon)
     return since
   })
   return { rows, horizon: next }
 }
+
+/** Rows were deleted in the source since the pass before: the target has more. */
+class Outdated extends Error {}
 
 /** Nothing changes in the source meanwhile. The target commits with all rows, or with none of this pass. */
 async function copyLast({ source, target }: Sides, each: BucketMove, horizon: string): Promise<number> {
@@ -268,9 +276,8 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
       let rows = 0
       for (const table of MOVING) rows += await copyRows(from, to, table, bucket, table.late ? null : horizon)
       // Every row of the source is in the target now, so equal numbers mean equal rows.
-      for (const table of MOVING.toReversed()) {
-        const [there, here] = [await countRows(to, table, bucket), await countRows(from, table, bucket)]
-        if (there !== here && !table.late) await deleteMissing(from, to, table, bucket)
+      for (const table of MOVING) {
+        if ((await countRows(to, table, bucket)) !== (await countRows(from, table, bucket))) throw new Outdated()
       }
       await announceBucket(to, bucket)
       return rows

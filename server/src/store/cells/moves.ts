@@ -154,12 +154,12 @@ export async function receiveCodes(tx: Transaction, codes: readonly string[], mo
 
 /** In the source, when the target has everything: nothing of the bucket can be changed here from now on. */
 export async function markMoved(tx: Transaction, { bucket, target }: BucketMove): Promise<void> {
-  await tx.query('update bucket_moves set moved = true where bucket = $1', [bucket])
   await tx.query(
     `update device_codes set handed_to = $2, handovers = handovers + 1
      where handed_to is null and ${ofBucket(HANDED_CODES)}`,
     [bucket, target],
   )
+  await tx.query('update bucket_moves set moved = true where bucket = $1', [bucket])
 }
 
 /** Entries of these accounts in the caches of processes are dropped. */
