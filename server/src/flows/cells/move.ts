@@ -8,7 +8,7 @@ import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { homeOf } from '../../core/cells/map.ts'
 import { bucketOfSlug } from '../../secrets/bucket.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { copyRows, countRows, deleteMissing, deleteRows, readHorizon } from '../../store/cells/copy.ts'
+import { copyChanges, copyRows, countRows, deleteMissing, deleteRows, readHorizon } from '../../store/cells/copy.ts'
 import { nextMapVersion, readAccountBucket, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
 import {
   announceBucket,
@@ -253,10 +253,13 @@ async function copyPass({ source, target }: Sides, bucket: number, horizon: stri
     await from.query('set transaction isolation level repeatable read, read only')
     const since = await readHorizon(from)
     // Each statement in the target is a transaction of its own: nobody else reads or changes these rows there.
-    if (horizon !== null) {
-      for (const table of MOVING.toReversed()) if (!table.late) await deleteMissing(from, target, table, bucket)
+    const tables = MOVING.filter(({ late }) => !late)
+    if (horizon === null) {
+      for (const table of tables) rows += await copyRows(from, target, table, bucket)
+    } else {
+      for (const table of tables.toReversed()) await deleteMissing(from, target, table, bucket)
+      rows += await copyChanges(from, target, tables, bucket, horizon)
     }
-    for (const table of MOVING) if (!table.late) rows += await copyRows(from, target, table, bucket, horizon)
     return since
   })
   return { rows, horizon: next }
@@ -273,12 +276,10 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
     const fixed = (await readFixedBuckets(from)).get(bucket)
     if (fixed !== undefined) throw new Error(`the account "${fixed}" registered an application meanwhile`)
     return inTransaction(target, async (to) => {
-      let rows = 0
-      for (const table of MOVING) rows += await copyRows(from, to, table, bucket, table.late ? null : horizon)
+      const rows = await copyChanges(from, to, MOVING, bucket, horizon)
       // Every row of the source is in the target now, so equal numbers mean equal rows.
-      for (const table of MOVING) {
-        if ((await countRows(to, table, bucket)) !== (await countRows(from, table, bucket))) throw new Outdated()
-      }
+      const [there, here] = await Promise.all([countRows(to, bucket), countRows(from, bucket)])
+      if (there !== here) throw new Outdated()
       await announceBucket(to, bucket)
       return rows
     })

@@ -30,34 +30,41 @@ export async function readHorizon(db: Queryable): Promise<string> {
   return rows[0]?.xid ?? '3'
 }
 
-/**
- * Copies the rows of a bucket, or those that were changed since `horizon`. Inserts or replaces. Returns how many. Both in
- * a transaction.
- */
-export async function copyRows(
-  source: Queryable,
-  target: Queryable,
-  table: MovingTable,
-  bucket: number,
-  horizon: string | null,
-): Promise<number> {
-  const { name, only = 'true', cleared = [] } = table
+const changedSince = (horizon: string) => `age(t.xmin) <= age('${horizon}'::xid)`
+
+const rowsOf = (table: MovingTable, bucket: number, changed: string) =>
+  `select '${table.name}' as name, t::text as row from ${table.name} t
+   where ${ofBucket(table).replaceAll('$1', String(bucket))} and ${table.only ?? 'true'} and ${changed}`
+
+/** Inserts or replaces rows of a table. */
+async function receiveRows(target: Queryable, table: MovingTable, rows: readonly string[]): Promise<void> {
+  const { name, cleared = [] } = table
   const { key, copied } = await readColumns(target, name)
-  const changed = horizon === null ? 'true' : `age(t.xmin) <= age('${horizon}'::xid)`
   const values = copied.map((column) => (cleared.includes(column) ? 'null' : `(r.row).${column}`))
   const replaced = copied.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const conflict = replaced.length === 0 ? 'nothing' : `update set ${replaced.join(', ')}`
   const insert = `insert into ${name} (${copied.join(', ')}) select ${values.join(', ')}
     from (select given::${name} as row from unnest($1::text[]) given offset 0) r
     ${table.late ? '' : `on conflict (${key.join(', ')}) do ${conflict}`}`
-  await source.query(
-    `declare moving no scroll cursor for select t::text as row from ${name} t
-     where ${ofBucket(table)} and ${only} and ${changed}`.replaceAll('$1', String(bucket)),
-  )
+  for (let from = 0; from < rows.length; from += BATCH) await target.query(insert, [rows.slice(from, from + BATCH)])
+}
+
+/** Copies all rows of a table, a batch at a time. `source`: in a transaction. Returns how many. */
+export async function copyRows(
+  source: Queryable,
+  target: Queryable,
+  table: MovingTable,
+  bucket: number,
+): Promise<number> {
+  await source.query(`declare moving no scroll cursor for ${rowsOf(table, bucket, 'true')}`)
   let count = 0
   for (;;) {
     const { rows } = await source.query<{ row: string }>(`fetch ${BATCH} from moving`)
-    if (rows.length > 0) await target.query(insert, [rows.map(({ row }) => row)])
+    await receiveRows(
+      target,
+      table,
+      rows.map(({ row }) => row),
+    )
     count += rows.length
     if (rows.length < BATCH) break
   }
@@ -65,12 +72,30 @@ export async function copyRows(
   return count
 }
 
-export async function countRows(db: Queryable, table: MovingTable, bucket: number): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(
-    `select count(*) as count from ${table.name} where ${ofBucket(table)} and ${table.only ?? 'true'}`,
-    [bucket],
+/** Copies what changed since `horizon`, and all rows of `late` tables: one statement in the source. Returns how many. */
+export async function copyChanges(
+  source: Queryable,
+  target: Queryable,
+  tables: readonly MovingTable[],
+  bucket: number,
+  horizon: string,
+): Promise<number> {
+  const selects = tables.map((table) => rowsOf(table, bucket, table.late ? 'true' : changedSince(horizon)))
+  const { rows } = await source.query<{ name: string; row: string }>(selects.join(' union all '))
+  for (const table of tables) {
+    const changed = rows.filter(({ name }) => name === table.name).map(({ row }) => row)
+    if (changed.length > 0) await receiveRows(target, table, changed)
+  }
+  return rows.length
+}
+
+/** Number of rows of each table, as one text that can be compared. */
+export async function countRows(db: Queryable, bucket: number): Promise<string> {
+  const counts = MOVING.map(
+    (table) => `(select count(*) from ${table.name} where ${ofBucket(table)} and ${table.only ?? 'true'})`,
   )
-  return rows[0]?.count ?? 0
+  const { rows } = await db.query<{ counts: string }>(`select concat_ws(' ', ${counts.join(', ')}) as counts`, [bucket])
+  return rows[0]?.counts ?? ''
 }
 
 /** Deletes rows in the target that are no longer in the source. */
