@@ -87,7 +87,7 @@ test('a bucket moves under load: no poll or verification fails, and every creden
   const held = await Promise.all(Array.from({ length: 6 }, () => connect(user, A, A)))
   const failures: string[] = []
   const [latest, decided] = [held.map((each) => ({ ...each })), new Set<string>()]
-  let [refused, gapMs, longestGapMs, lastDecision, stop] = [0, 0, 0, performance.now(), false]
+  let stop = false
   const note = (what: string, answer: WireAnswer) => failures.push(`${what}: ${answer.status} ${answer.text}`)
   const isLater = (answer: WireAnswer) => answer.status === 503 && answer.headers['retry-after'] !== undefined
 
@@ -103,9 +103,8 @@ test('a bucket moves under load: no poll or verification fails, and every creden
     for (let turn = 0; !stop; turn += 1) {
       const at = turn % latest.length
       const answer = await refresh(placeOf(user.bucket), latest[at]?.refresh_token ?? '')
-      if (isLater(answer)) refused += 1
-      else if (answer.status === 200) latest[at] = answer.body
-      else note('refresh', answer)
+      if (answer.status === 200) latest[at] = answer.body
+      else if (!isLater(answer)) note('refresh', answer)
       await sleep(20)
     }
   }
@@ -120,30 +119,21 @@ test('a bucket moves under load: no poll or verification fails, and every creden
         const outcome = await grantIn(all, place, person, code.user_code).catch((error: Error) => error.name)
         open = outcome !== 'granted'
         if (open && outcome !== 'Unavailable') failures.push(`decision: ${outcome}`)
-        if (open) refused += 1
         await sleep(20)
       }
-      gapMs = performance.now() - lastDecision
-      lastDecision = performance.now()
-      longestGapMs = Math.max(longestGapMs, gapMs)
       const answer = await collect(all.device(issuer), code.device_code)
       if (answer.status !== 200) note('poll', answer)
       else decided.add(answer.body.access_token)
-      if ((await factsOf(all, code)).grants > 2) failures.push('doubled')
     }
   }
   const load = [verifications(), verifications(), refreshes(), devices(A), devices(B), devices(HOME)]
   await sleep(1_000)
-  lastDecision = performance.now()
-  longestGapMs = 0
   const result = await move([user.bucket], A, B)
-  const duringMove = longestGapMs
   await sleep(1_000)
   stop = true
   await Promise.all(load)
   expect(failures).toEqual([])
-  expect(result.outcome === 'done' && result.value.length).toBe(1)
-  console.log(JSON.stringify({ result, decided: decided.size, refused, duringMove: Math.round(duringMove) }))
+  expect(result.outcome === 'done' && result.value.map(({ frozenMs }) => frozenMs < 1_000)).toEqual([true])
   for (const token of [...decided, ...latest.map(({ access_token }) => access_token)]) {
     expect((await verify(B, token)).status).toBe(200)
   }
