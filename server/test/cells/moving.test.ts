@@ -121,6 +121,7 @@ test('a bucket moves under load: no poll or verification fails, and every creden
         if (open && outcome !== 'Unavailable') failures.push(`decision: ${outcome}`)
         await sleep(20)
       }
+      if (failures.length > 0) return
       const answer = await collect(all.device(issuer), code.device_code)
       if (answer.status !== 200) note('poll', answer)
       else decided.add(answer.body.access_token)
