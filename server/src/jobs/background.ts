@@ -27,10 +27,13 @@ import { Unavailable } from '../store/postgres/postgres.ts'
 const REFRESH_MS = 1_000
 
 /**
- * A bucket that moved, too: until then its changes are refused here. Decisions made in another process reach this one within this time and a round trip: within a second, also on a busy
+ * Decisions made in another process reach this one within this time and a round trip: within a second, also on a busy
  * machine.
  */
 const DECISIONS_MS = 250
+
+/** Until a process knows that a bucket moved, it refuses changes of the bucket's accounts. */
+const CELL_MAP_MS = 250
 
 /** Only the first use of a day and of a generation is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
@@ -126,7 +129,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
     ...(cells
-      ? [repeat(context, 'reading the map of cells', DECISIONS_MS, () => cells.refresh().catch(expected))]
+      ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh().catch(expected))]
       : []),
     repeat(
       context,
