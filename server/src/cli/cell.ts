@@ -1,4 +1,5 @@
 /** `latchkey cell init|add|reserve|move|list`: cells of a divided installation. docs/scale.md, "Cells". */
+import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { homeOf } from '../core/cells/map.ts'
@@ -6,7 +7,7 @@ import { addCell, countShares, makeFirstCell, reserveBucket } from '../flows/cel
 import { chooseBuckets, moveBuckets } from '../flows/cells/move.ts'
 import { readCellMap } from '../store/cells/map.ts'
 import { addProxyCommands } from './cell/proxy.ts'
-import { type OutputOptions, print } from './client/output.ts'
+import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { unwrap } from './output.ts'
 import { withDatabase } from './wiring.ts'
 
@@ -14,8 +15,8 @@ type MoveOptions = OutputOptions & {
   to: string
   account?: string
   count?: string
-  sourceDatabase?: string
-  targetDatabase?: string
+  sourceDatabaseFile?: string
+  targetDatabaseFile?: string
 }
 
 type CellOptions = OutputOptions & { name: string; address: string }
@@ -44,14 +45,15 @@ export function defineCell(cell: Command): void {
     .argument('<number>', 'number of the new cell')
     .requiredOption('--name <name>', 'name of the cell, for operators')
     .requiredOption('--address <url>', 'where its processes answer other cells')
-    .requiredOption('--database <url>', 'database of the new cell, as a superuser')
-    .option('--home-database <url>', 'DATABASE_URL as the new cell’s PostgreSQL reaches it, if it differs')
+    .requiredOption('--database-file <file>', 'holds the URL of the new cell’s database, as a superuser')
+    .option('--home-database-file <file>', 'holds DATABASE_URL as the new cell’s PostgreSQL reaches it, if it differs')
     .option('--json', 'print one JSON object')
-    .action((number: string, options: CellOptions & { database: string; homeDatabase?: string }) => {
+    .action((number: string, options: CellOptions & { databaseFile: string; homeDatabaseFile?: string }) => {
       const { databaseUrl } = readConfig(['databaseUrl'])
       return withDatabase(databaseUrl, async (db) => {
-        const from = options.homeDatabase ?? databaseUrl
-        const added = unwrap(await addCell(db, databaseUrl, newCell(number, options), options.database, from))
+        const from = options.homeDatabaseFile ? readUrl(options.homeDatabaseFile) : databaseUrl
+        const to = readUrl(options.databaseFile)
+        const added = unwrap(await addCell(db, databaseUrl, newCell(number, options), to, from))
         const { id, buckets, prefixes } = added
         const words = `Cell ${id} has ${buckets} buckets and ${prefixes} code prefixes. Start its processes with CELL=${id}. For one DEVICE_CODE_LIFETIME and a minute it forwards requests of device codes to the home cell.`
         print(options, added, words)
@@ -82,14 +84,22 @@ export function defineCell(cell: Command): void {
     .requiredOption('--to <number>', 'cell that gets them')
     .option('--account <slug>', 'the bucket of this account')
     .option('--count <number>', 'so many buckets of the source')
-    .option('--source-database <url>', 'database of the cell that has them, if it is not the home cell')
-    .option('--target-database <url>', 'database of the cell that gets them, if it is not the home cell')
+    .option(
+      '--source-database-file <file>',
+      'holds the URL of the database that has them, if it is not the home cell’s',
+    )
+    .option(
+      '--target-database-file <file>',
+      'holds the URL of the database that gets them, if it is not the home cell’s',
+    )
     .option('--json', 'print one JSON object')
     .action((numbers: string[], options: MoveOptions) => {
       const { databaseUrl, dialogCodeLifetimeMs } = readConfig(['databaseUrl', 'dialogCodeLifetimeMs'])
       return withDatabase(databaseUrl, async (home) => {
-        const { to, account = null, count = null, sourceDatabase = databaseUrl, targetDatabase = databaseUrl } = options
-        const place = { to: Number(to), sourceUrl: sourceDatabase, targetUrl: targetDatabase }
+        const { to, account = null, count = null, sourceDatabaseFile, targetDatabaseFile } = options
+        const sourceUrl = sourceDatabaseFile ? readUrl(sourceDatabaseFile) : databaseUrl
+        const targetUrl = targetDatabaseFile ? readUrl(targetDatabaseFile) : databaseUrl
+        const place = { to: Number(to), sourceUrl, targetUrl }
         const wanted = { buckets: numbers.map(Number), account, count: count === null ? null : Number(count) }
         const buckets = unwrap(await chooseBuckets(home, place, wanted))
         const moved = unwrap(await moveBuckets(home, { ...place, buckets, dialogCodeLifetimeMs }))
@@ -123,4 +133,13 @@ export function defineCell(cell: Command): void {
 
 function newCell(number: string, { name, address }: CellOptions) {
   return { id: /^\d{1,2}$/.test(number) ? Number(number) : -1, name, address }
+}
+
+/** URLs contain passwords, and everybody on the machine sees the arguments of a command. */
+function readUrl(file: string): string {
+  try {
+    return readFileSync(file, 'utf8').trim()
+  } catch (error) {
+    throw new CommandRefused(`${file} cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}.`)
+  }
 }
