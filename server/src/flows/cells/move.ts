@@ -40,7 +40,6 @@ export type MoveRequest = {
   readonly sourceUrl: string
   readonly targetUrl: string
   readonly dialogCodeLifetimeMs: number
-  onMoved?(moved: MovedBucket): void
 }
 
 export type MovedBucket = {
@@ -127,10 +126,7 @@ async function move(sides: Sides, request: MoveRequest): Promise<Registered<read
     if (moves.length > 0) await fenceTables(session)
   }
   const moved: MovedBucket[] = []
-  for (const each of moves) {
-    moved.push(await moveOne(sides, each, request.dialogCodeLifetimeMs))
-    request.onMoved?.(moved.at(-1) as MovedBucket)
-  }
+  for (const each of moves) moved.push(await moveOne(sides, each, request.dialogCodeLifetimeMs))
   if (moves.length > 0) await finish(sides, moves)
   return done(moved)
 }
