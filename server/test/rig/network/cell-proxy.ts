@@ -43,7 +43,7 @@ export async function startCellProxy(): Promise<CellProxy> {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
     await pauseAt('asked')
-    const options = { port, host: '127.0.0.1', path: request.url, method: 'POST', headers: request.headers }
+    const options = { port, host: '127.0.0.1', path: request.url, method: request.method, headers: request.headers }
     const upstream = httpRequest(options, async (answer) => {
       const parts: Buffer[] = []
       for await (const part of answer) parts.push(part as Buffer)
