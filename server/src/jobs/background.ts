@@ -128,9 +128,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
-    ...(cells
-      ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh().catch(expected))]
-      : []),
+    ...(cells ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh().catch(expected))] : []),
     repeat(
       context,
       'judging applications',
