@@ -16,11 +16,11 @@ import {
   saveDeviceCode,
 } from '../../store/device/codes.ts'
 import { type CodeRow, lockIssuedCode, readCodeRow, receiveCodeRow, savePlace } from '../../store/device/hand-over.ts'
-import { DatabaseError, type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
+import { type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
-import { makePartitionsAhead } from '../sweep.ts'
 import { wakePolls } from './wake-polls.ts'
+import { withPartition } from './with-partition.ts'
 
 /** A code that a user of another account has claimed. */
 export type ClaimedElsewhere = DeviceCodeKey & {
@@ -127,7 +127,7 @@ export async function giveBackCode(
   handovers: number,
 ): Promise<GiveBackAnswer> {
   const key = keyOf(row)
-  return withPartition(context, () =>
+  return withPartition(context.db, context.config.deviceCodeLifetimeMs, () =>
     context.db.transaction(async (tx) => {
       const locked = await lockDeviceCode(tx, key)
       const step = giveBack(locked?.code ?? null, issuer, handovers, locked?.now ?? 0)
@@ -143,20 +143,9 @@ export async function giveBackCode(
 
 /** In the cell of the account: keeps the row that the issuer handed over. Nothing if a later hand-over is known. */
 export async function receiveCode(context: Context, issuer: number, row: CodeRow, handovers: number): Promise<void> {
-  await withPartition(context, () =>
+  await withPartition(context.db, context.config.deviceCodeLifetimeMs, () =>
     context.db.transaction((tx) => receiveCodeRow(tx, row, issuer, { handedTo: null, handovers })),
   )
-}
-
-/** No partition for the row: a check violation without a constraint name. */
-async function withPartition<T>(context: Context, work: () => Promise<T>): Promise<T> {
-  try {
-    return await work()
-  } catch (error) {
-    if (!(error instanceof DatabaseError && error.code === '23514' && error.constraint === undefined)) throw error
-    await makePartitionsAhead(context.db, context.config.deviceCodeLifetimeMs)
-    return work()
-  }
 }
 
 /** In the cell that has the code: a user of an account in another cell entered it. False: nobody has claimed it. */

@@ -15,7 +15,7 @@ import { computeUserCode, digestUserCode, type StoredUserCode } from '../../secr
 import { insertDeviceCode, type NewDeviceCode } from '../../store/device/codes.ts'
 import { DatabaseError, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
-import { makePartitionsAhead } from '../sweep.ts'
+import { withPartition } from './with-partition.ts'
 
 export type CodeRequest = {
   readonly applicationId: string
@@ -160,11 +160,9 @@ function drawCode(
 
 async function place(context: Context, code: NewDeviceCode): Promise<number | null> {
   const insert = () => context.db.transaction((tx) => insertDeviceCode(tx, code))
-  const expiresAt = await insert().catch(async (error: Error) => {
+  const expiresAt = await withPartition(context.db, code.lifetimeMs, insert).catch((error: Error) => {
     if (isLiveElsewhere(error)) return null
-    if (!isMissingPartition(error)) throw error
-    await makePartitionsAhead(context.db, code.lifetimeMs)
-    return insert()
+    throw error
   })
   if (expiresAt !== null) context.liveCodes.added()
   return expiresAt
@@ -173,12 +171,4 @@ async function place(context: Context, code: NewDeviceCode): Promise<number | nu
 /** Violation of the partition's own unique index; also by a pending code that has expired but was not swept yet. */
 function isLiveElsewhere(error: Error): boolean {
   return error instanceof DatabaseError && error.code === '23505'
-}
-
-/**
- * No partition for the row: a check violation without a constraint name. Happens if no sweep has run for so long that
- * the hour's partition was not made ahead.
- */
-function isMissingPartition(error: Error): boolean {
-  return error instanceof DatabaseError && error.code === '23514' && error.constraint === undefined
 }
