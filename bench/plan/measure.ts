@@ -108,7 +108,7 @@ const formOf = (index: number) => {
   return `${new URLSearchParams({ ...device.credentials, device_code: text })}`
 }
 
-/** Polls the codes in turn, with wrk: a client that leaves the processors to what is measured. */
+/** Polls the codes in turn. By wrk, because it takes little processor time from the programs that are measured. */
 async function poll(address: string): Promise<number> {
   const script = join(folder, 'polls.lua')
   writeFileSync(script, postingScript(Array.from({ length: CODES }, (_, index) => formOf(index))))

@@ -44,7 +44,7 @@ export type Demand = {
   readonly devicesPerCell: number
 }
 
-/** Requests per second, and what is there at any time. */
+/** Rates of requests, and the number of processes, codes and held polls at any time. */
 export type Load = {
   readonly cells: number
   readonly processes: number
@@ -142,7 +142,7 @@ export const totalCores = ({ cores }: Cost): number => PARTS.reduce((sum, part) 
 
 export type Assumption = { readonly text: string; readonly coresIfDoubled: number }
 
-/** What is not measured but supposed, sorted by what the processors change if it is twice as long. */
+/** Assumptions of the model. First the one that saves most processors if it is doubled. */
 export function assumptionsOf(figures: Figures, demand: Demand): readonly Assumption[] {
   const before = totalCores(planFor(figures, demand).cost)
   const changed = (change: Partial<Demand>) => totalCores(planFor(figures, { ...demand, ...change }).cost) / before
