@@ -45,8 +45,11 @@ export function defineCell(cell: Command): void {
     .argument('<number>', 'number of the new cell')
     .requiredOption('--name <name>', 'name of the cell, for operators')
     .requiredOption('--address <url>', 'where its processes answer other cells')
-    .requiredOption('--database-file <file>', 'holds the URL of the new cell’s database, as a superuser')
-    .option('--home-database-file <file>', 'holds DATABASE_URL as the new cell’s PostgreSQL reaches it, if it differs')
+    .requiredOption('--database-file <file>', 'file with the URL of the new cell’s database, as a superuser')
+    .option(
+      '--home-database-file <file>',
+      'file with DATABASE_URL as the new cell’s PostgreSQL reaches it, if it differs',
+    )
     .option('--json', 'print one JSON object')
     .action((number: string, options: CellOptions & { databaseFile: string; homeDatabaseFile?: string }) => {
       const { databaseUrl } = readConfig(['databaseUrl'])
@@ -86,11 +89,11 @@ export function defineCell(cell: Command): void {
     .option('--count <number>', 'so many buckets of the source')
     .option(
       '--source-database-file <file>',
-      'holds the URL of the database that has them, if it is not the home cell’s',
+      'file with the URL of the database that has them, if it is not the home cell’s',
     )
     .option(
       '--target-database-file <file>',
-      'holds the URL of the database that gets them, if it is not the home cell’s',
+      'file with the URL of the database that gets them, if it is not the home cell’s',
     )
     .option('--json', 'print one JSON object')
     .action((numbers: string[], options: MoveOptions) => {
