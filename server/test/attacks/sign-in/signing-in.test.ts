@@ -210,10 +210,14 @@ describe('finding out who exists', () => {
 describe('exhausting the service', () => {
   it('WB-09: of two hundred sign-ins at once most must be confirmed by mail, and none answers 503', async () => {
     const user = await somebody()
-    const tries: [string, string][] = Array.from({ length: 200 }, (_, index) => [`mailed-${index}@acme.example`, WRONG])
-    tries[150] = [user.email, PASSWORD]
-    const pages = await Promise.all(tries.map(([email, password]) => tryPassword(stranger(), email, password)))
-    const saying = (text: string) => pages.filter((page) => textOf(page.text).includes(text))
+    const says = (page: Page, text: string) => textOf(page.text).includes(text)
+    const flood = Array.from({ length: 199 }, (_, index) =>
+      tryPassword(stranger(), `mailed-${index}@acme.example`, WRONG),
+    )
+    // Whoever comes before the queue is full is signed in without a mail.
+    await Promise.any(flood.map(async (page) => expect(says(await page, t('check_mail.why'))).toBe(true)))
+    const pages = await Promise.all([...flood, tryPassword(stranger(), user.email, PASSWORD)])
+    const saying = (text: string) => pages.filter((page) => says(page, text))
     expect(saying(t('check_mail.why')).length).toBeGreaterThan(50)
     expect(saying(t('sign_in.problem_busy'))).toEqual([])
     // Checked behind 150 others: on a busy machine a minute later.
