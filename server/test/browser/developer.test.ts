@@ -66,7 +66,7 @@ async function openOwn(page: Page, registration: Omit<Registration, 'uses'>): Pr
 }
 
 const heard = async (sent: () => Promise<{ status: number }>, status: number) =>
-  expect.poll(async () => (await sent()).status, { timeout: 5_000, interval: 200 }).toBe(status)
+  expect.poll(async () => (await sent()).status, { timeout: 30_000, interval: 200 }).toBe(status)
 
 describe('by following the pages alone', () => {
   test('a developer registers an application, requests a code, decides it in test mode, and gets tokens', async () => {
@@ -209,7 +209,7 @@ describe('secrets', () => {
           await page.reload()
           return textOf(page, '.rows > li')
         },
-        { timeout: 5_000 },
+        { timeout: 30_000 },
       )
       .not.toContain(t('own_application.not_used'))
   })

@@ -176,7 +176,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     expect(mail.subject).toBe('Order Board is reinstated')
     expect(mail.text).toContain('30 out of 30 accounts')
     expect(mail.text).not.toContain(olga.email)
-    await expect.poll(async () => (await asks(own.board)).status, { timeout: 5_000 }).toBe(200)
+    await expect.poll(async () => (await asks(own.board)).status, { timeout: 30_000 }).toBe(200)
     await link(page, t('operator.nav_reviews'))
     expect(await textOf(firstOf(page))).toContain('Free Invoices')
     await link(page, t('operator.filter_closed'))
@@ -189,7 +189,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     await shows(page, t('operator.notice_undone'))
     await shows(page, t('operator.state_suspended'))
     await mailbox.waitFor(({ to, subject }) => to === ann.email && subject.includes(' undone'), MAILS_MS)
-    await expect.poll(async () => (await asks(own.board)).status, { timeout: 5_000 }).toBe(403)
+    await expect.poll(async () => (await asks(own.board)).status, { timeout: 30_000 }).toBe(403)
   })
 
   test('a reported application is reinstated only when a second operator confirms', async () => {
@@ -199,7 +199,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     const reason = t('suspension_reason.phishing')
     await decide(page, { decision: t('operator.running_keep'), reason, words: 'It asks people for codes by mail.' })
     await shows(page, t('operator.notice_decided'))
-    await expect.poll(async () => (await asks(shady)).status, { timeout: 5_000 }).toBe(403)
+    await expect.poll(async () => (await asks(shady)).status, { timeout: 30_000 }).toBe(403)
     const words = 'They have shown us that it was somebody else.'
     await decide(page, { decision: t('operator.suspended_reinstate'), reason: t('suspension_reason.mistaken'), words })
     await shows(page, t('operator.notice_waits_for_second'))
@@ -212,7 +212,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     await openApplication(other, 'Free Invoices')
     await button(other, t('operator.confirm'))
     await shows(other, t('operator.notice_confirmed'))
-    await expect.poll(async () => (await asks(shady)).status, { timeout: 5_000 }).toBe(200)
+    await expect.poll(async () => (await asks(shady)).status, { timeout: 30_000 }).toBe(200)
   })
 })
 
@@ -242,14 +242,14 @@ describe('an operator', () => {
     await all.getByLabel(t('operator.words'), { exact: true }).fill('Somebody sells its secret.')
     await yes.click()
     await shows(page, t('operator.notice_decided'))
-    await expect.poll(works, { timeout: 5_000 }).toBe(401)
+    await expect.poll(works, { timeout: 30_000 }).toBe(401)
     await page
       .locator('section[aria-labelledby=decisions]')
       .getByRole('button', { name: t('operator.undo') })
       .first()
       .click()
     await shows(page, t('operator.notice_undone'))
-    await expect.poll(works, { timeout: 5_000 }).toBe(200)
+    await expect.poll(works, { timeout: 30_000 }).toBe(200)
   })
 
   test('suspends an application without reports, without JavaScript', async () => {

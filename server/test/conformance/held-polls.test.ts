@@ -30,7 +30,7 @@ async function timed(sent: Promise<WireAnswer>): Promise<Timed> {
 
 /** Until the server holds so many. */
 async function untilHeld(count = 1): Promise<void> {
-  await expect.poll(() => service.context.heldPolls.count, { timeout: 5_000 }).toBe(count)
+  await expect.poll(() => service.context.heldPolls.count, { timeout: 30_000 }).toBe(count)
   // Registered before the row is read: held a moment later.
   await sleep(100)
 }

@@ -52,7 +52,7 @@ describe.each<WireVariant>(['oauth', 'key'])('in the %s variant', (variant) => {
     const code = await device.code({ expires_in: '1' })
     expect(code.expires_in).toBe(1)
     await expect
-      .poll(async () => (await device.poll(code.device_code)).body.error, { timeout: 5_000, interval: 300 })
+      .poll(async () => (await device.poll(code.device_code)).body.error, { timeout: 30_000, interval: 300 })
       .toBe('auth_expired')
   })
 })

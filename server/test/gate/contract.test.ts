@@ -157,7 +157,7 @@ describe.each(makers.slice(1))('two gates $name', ({ make }) => {
       await gate.poll(probe, 5_000)
       return (await other.poll(probe, 5_000)).early
     }
-    await expect.poll(share, { timeout: 10_000 }).toBe(true)
+    await expect.poll(share, { timeout: 30_000 }).toBe(true)
     const id = randomUUID()
     gate.hint(id, 5_000)
     await gate.poll(id, 5_000)
@@ -178,7 +178,7 @@ it('repeat a drop that Redis did not answer, as soon as it answers again', async
   link.failed('it did not answer in time')
   await deciding.drop(id)
   expect((await polling.poll(id, PACE_MS)).pending).toBe(true)
-  await expect.poll(async () => (await polling.poll(id, PACE_MS)).pending, { timeout: 3_000 }).toBe(false)
+  await expect.poll(async () => (await polling.poll(id, PACE_MS)).pending, { timeout: 30_000 }).toBe(false)
   await Promise.all([deciding.close(), polling.close()])
 })
 

@@ -17,7 +17,7 @@ async function openBus(url: string): Promise<{ bus: DecisionBus; link: RedisLink
   const heard: string[] = []
   bus.listen((id) => void heard.push(id))
   opened.push(link.close, bus.close)
-  await expect.poll(() => link.reachable(), { timeout: 10_000 }).toBe(true)
+  await expect.poll(() => link.reachable(), { timeout: 30_000 }).toBe(true)
   return { bus, link, heard }
 }
 

@@ -29,7 +29,7 @@ async function expectLines(application: MadeApplication, lines: readonly Line[])
     const found = await listRequests(service.context.db, application.id)
     return found.map(({ operation, refusal, message }) => [operation, refusal, message]).toReversed()
   }
-  await expect.poll(noted, { timeout: 4_000 }).toEqual(lines)
+  await expect.poll(noted, { timeout: 30_000 }).toEqual(lines)
 }
 
 async function expectCounts({ id }: MadeApplication, counts: Partial<Counts>): Promise<void> {
@@ -37,7 +37,7 @@ async function expectCounts({ id }: MadeApplication, counts: Partial<Counts>): P
     await service.context.usage.save()
     return readCounts(service.context.db, id, 24)
   }
-  await expect.poll(counted, { timeout: 4_000 }).toMatchObject(counts)
+  await expect.poll(counted, { timeout: 30_000 }).toMatchObject(counts)
 }
 
 const basic = ({ id, secret }: MadeApplication) => ({
@@ -296,6 +296,6 @@ describe('unauthenticated requests', () => {
       ],
     ] as const
     for (const [send] of sent) await send()
-    await expect.poll(() => authenticated(application), { timeout: 4_000 }).toEqual(sent.map(([, own]) => own))
+    await expect.poll(() => authenticated(application), { timeout: 30_000 }).toEqual(sent.map(([, own]) => own))
   })
 })

@@ -75,7 +75,7 @@ describe('from the first moment', () => {
       creating = makeApplication(db, service.config, slug)
       creating.catch(() => {})
       const waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
-      await vi.waitUntil(() => count(service, waiting, []), { timeout: 10_000 })
+      await vi.waitUntil(() => count(service, waiting, []), { timeout: 30_000 })
       await markClosed(tx, id)
     })
     await expect(creating).rejects.toThrow(`There is no account "${slug}"`)

@@ -302,7 +302,7 @@ describe('the audit log', () => {
           }
           return kinds
         },
-        { timeout: 10_000 },
+        { timeout: 30_000 },
       )
       .toEqual(['account.created', 'user.created'])
   })

@@ -50,7 +50,7 @@ it('AD-05: a new secret is in no other page, no row and no log, however it is us
   for (const { path } of pageRoutes.filter(({ method, path }) => method === 'GET' && path.startsWith('/developer'))) {
     evidence[path] = (await web.send('GET', `${path}?application=${id}`)).text
   }
-  await expect.poll(noted, { timeout: 8_000, interval: 200 }).toBeGreaterThanOrEqual(6)
+  await expect.poll(noted, { timeout: 30_000, interval: 200 }).toBeGreaterThanOrEqual(6)
   evidence['the rows'] = await allRows()
   evidence['the log'] = server.log()
   for (const [place, text] of Object.entries(evidence)) {
@@ -62,7 +62,7 @@ it('AD-05: a new secret is in no other page, no row and no log, however it is us
 /** A correct request, one with an unknown scope, and one with the secret in the URL. */
 async function use(application: { id: string; secret: string }): Promise<void> {
   const device = new Device(server.address, application)
-  await expect.poll(async () => (await device.request()).status, { timeout: 5_000, interval: 200 }).toBe(200)
+  await expect.poll(async () => (await device.request()).status, { timeout: 30_000, interval: 200 }).toBe(200)
   expect((await device.request({ scope: 'no:such' })).status).toBe(400)
   const { SVCappid, SVCsecret } = device.credentials
   const query = new URLSearchParams({ SVCappid, SVCsecret, scope: SVCsecret })

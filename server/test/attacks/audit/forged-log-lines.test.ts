@@ -53,7 +53,7 @@ async function linesOf(send: () => Promise<unknown>, fewest: number): Promise<re
   const before = server.log().split('\n').length
   await send()
   const lines = () => server.log().split('\n').slice(before)
-  await expect.poll(() => lines().length, { timeout: 10_000 }).toBeGreaterThanOrEqual(fewest)
+  await expect.poll(() => lines().length, { timeout: 30_000 }).toBeGreaterThanOrEqual(fewest)
   return lines()
 }
 

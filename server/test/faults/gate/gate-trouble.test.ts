@@ -64,7 +64,7 @@ describe('a single Redis', () => {
       await redis.kill()
       await sleep(1_000)
       await redis.start()
-      await expect.poll(async () => Number(await redis.ask('dbsize')), { timeout: 10_000 }).toBeGreaterThan(0)
+      await expect.poll(async () => Number(await redis.ask('dbsize')), { timeout: 30_000 }).toBeGreaterThan(0)
     })
   })
 

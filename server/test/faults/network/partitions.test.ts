@@ -6,7 +6,7 @@ import { type FaultProxy, startFaultProxy } from '../../rig/network/fault-proxy.
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
-const SOON = { timeout: 15_000, interval: 200 }
+const SOON = { timeout: 30_000, interval: 200 }
 
 let service: TestService
 let proxies: { readonly postgres: FaultProxy; readonly redis: FaultProxy }

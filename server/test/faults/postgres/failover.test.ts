@@ -144,7 +144,7 @@ it('F07: a primary that was frozen while its standby was promoted commits nothin
   const code = await device().code()
   await grant(code)
   postgres.primary.freeze()
-  await expect.poll(requestCode, { timeout: 5_000 }).toBe('503 unavailable')
+  await expect.poll(requestCode, { timeout: 30_000 }).toBe('503 unavailable')
   await postgres.failOver()
   await expect.poll(requestCode, RECOVERY).toBe('a code')
   await expect.poll(() => poll(code), RECOVERY).toBe('accepted')

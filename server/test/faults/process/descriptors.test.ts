@@ -48,7 +48,7 @@ it('F44: without a free descriptor, connections of before are served and new one
       ({ status }) => status,
       () => 0,
     )
-  await expect.poll(answered, { timeout: 5_000 }).toBe(200)
+  await expect.poll(answered, { timeout: 30_000 }).toBe(200)
   const { device_code: later, user_code } = await device.code()
   expect(await service.grant(user_code)).toBe('granted')
   expect((await device.poll(later)).status).toBe(200)

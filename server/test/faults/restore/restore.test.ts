@@ -18,7 +18,7 @@ import { makeConfig } from '../../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { RestoredScene } from './restored-scene.ts'
 
-const SOON = { timeout: 10_000, interval: 100 }
+const SOON = { timeout: 30_000, interval: 100 }
 const SIZE = 3
 
 type Fleet = {

@@ -32,7 +32,7 @@ async function expectActivity({ id }: MadeApplication, activity: Partial<Activit
     await service.context.usage.save()
     return readActivity(service.context, service.account.id, id)
   }
-  await expect.poll(read, { timeout: 4_000 }).toMatchObject({ id, ...activity })
+  await expect.poll(read, { timeout: 30_000 }).toMatchObject({ id, ...activity })
 }
 
 async function advance(ms: number): Promise<void> {

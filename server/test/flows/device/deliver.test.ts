@@ -8,7 +8,7 @@ import { makeConfig } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { codeRow, collected } from '../../rig/witness.ts'
 
-const PATIENCE = { timeout: 10_000 }
+const PATIENCE = { timeout: 30_000 }
 
 let service: TestService
 beforeAll(async () => {

@@ -62,7 +62,7 @@ describe('a process', () => {
       expect.arrayContaining(['pulling applications', 'pulling revocations', 'judging applications', 'sweeping']),
     )
     const waiting = () => frequent().filter(({ succeededAgoMs }) => succeededAgoMs === null)
-    await expect.poll(waiting, { timeout: 10_000 }).toEqual([])
+    await expect.poll(waiting, { timeout: 30_000 }).toEqual([])
     expect(frequent().filter(({ overdue, failure }) => overdue || failure !== null)).toEqual([])
   })
 })

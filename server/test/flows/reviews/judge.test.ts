@@ -66,7 +66,7 @@ const eventsOf = async () => {
 /** All mails about it, in order. */
 async function toldOf(): Promise<readonly ReceivedMail[]> {
   const unsent = 'select id from mails where sent_at is null'
-  await expect.poll(() => service.database.query(unsent), { timeout: 10_000 }).toEqual([])
+  await expect.poll(() => service.database.query(unsent), { timeout: 30_000 }).toEqual([])
   const numberOf = ({ raw }: ReceivedMail) => Number(/^Message-ID: <mail-(\d+)@/im.exec(raw)?.[1])
   const news = mailbox.mails.filter(({ subject, text }) => `${subject} ${text}`.includes(application.name))
   return news.toSorted((one, other) => numberOf(one) - numberOf(other))

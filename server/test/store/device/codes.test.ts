@@ -60,7 +60,7 @@ it('a locked code is read by a second transaction only when the first has ended,
     const first = await lockDeviceCode(tx, place)
     if (!first) throw new Error('the code is not there')
     second = db.transaction((other) => lockDeviceCode(other, place))
-    await expect.poll(waiting, { timeout: 5_000 }).toHaveLength(1)
+    await expect.poll(waiting, { timeout: 30_000 }).toHaveLength(1)
     await saveDeviceCode(tx, { ...first.code, claimedBy: service.user.id })
   })
   expect((await second)?.code.claimedBy).toBe(service.user.id)
