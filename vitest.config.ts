@@ -1,9 +1,11 @@
 /**
- * Six projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
- * also Chromium. `waiting` lets real time pass, a second at a time: its files run after the others, several at once, because they
- * leave the processor alone. So do those of `faults`, which take engines and processes away. `timing` measures time: its files
- * run last and one at a time, so that no other test slows them. One of these three that fails is tried once more: another program
- * may have had the processor, while a fault is there the second time, too.
+ * Nine projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
+ * also Chromium. `engines` has the contract and every layer of the server; `attacks` the catalogue of attacks; `clients` what talks
+ * to the server: command line, client library, examples, proxies and other programs. `waiting` lets real time pass, a second at a
+ * time: its files run after the others, several at once, because they leave the processor alone. So do those of `cells`, which start
+ * several installations, and of `faults`, which take engines and processes away. `timing` measures time: its files run last and one
+ * at a time, so that no other test slows them. A test of these four that fails is tried once more: another program may have had the
+ * processor, while a fault is there the second time, too.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -21,7 +23,6 @@ const PURE = [
 ]
 
 const WAITING = [
-  'server/test/cells/*.test.ts',
   'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
   'server/test/faults/process/{drain,processes}.test.ts',
   'server/test/gate/contract.test.ts',
@@ -51,7 +52,14 @@ const TIMING = [
   'server/test/secrets/password.test.ts',
 ]
 
+/** Several installations each, so a third of the files on every change (.ci/run). */
+const CELLS = ['server/test/cells/*.test.ts']
+
 const BROWSER = ['server/test/browser/**']
+
+const ATTACKS = ['server/test/attacks/**']
+
+const CLIENTS = ['server/test/cli/**', 'server/test/interop/**', 'sdk/test/*.test.ts', 'examples/test/**']
 
 /**
  * Five files at once on two cores: a file computes for less than half of its time, and waits for intervals, browsers and engines
@@ -78,12 +86,23 @@ export default defineConfig({
   test: {
     projects: [
       // Projects of a group start in the order of their names: the slowest files first.
+      { test: { name: 'attacks', include: testsIn(ATTACKS), exclude: TIMING, ...SHARED, ...ON_ENGINES, ...TOGETHER } },
       { test: { name: 'browser', include: testsIn(BROWSER), ...SHARED, ...ON_ENGINES, ...TOGETHER } },
       {
         test: {
+          name: 'clients',
+          include: testsIn(CLIENTS),
+          exclude: [...WAITING, ...FAULTS, ...TIMING],
+          ...SHARED,
+          ...ON_ENGINES,
+          ...TOGETHER,
+        },
+      },
+      {
+        test: {
           name: 'engines',
-          include: ['server/test/**/*.test.ts', 'sdk/test/**/*.test.ts', 'examples/test/**/*.test.ts'],
-          exclude: [...PURE, ...BROWSER, ...WAITING, ...FAULTS, ...TIMING],
+          include: ['server/test/**/*.test.ts'],
+          exclude: [...PURE, ...BROWSER, ...ATTACKS, ...CLIENTS, ...CELLS, ...WAITING, ...FAULTS, ...TIMING],
           ...SHARED,
           ...ON_ENGINES,
           ...TOGETHER,
@@ -100,6 +119,7 @@ export default defineConfig({
           ...TOGETHER,
         },
       },
+      { test: { name: 'cells', include: CELLS, ...ON_ENGINES, ...AFTERWARDS } },
       { test: { name: 'faults', include: FAULTS, ...ON_ENGINES, ...AFTERWARDS } },
       { test: { name: 'waiting', include: WAITING, ...ON_ENGINES, ...AFTERWARDS } },
       {

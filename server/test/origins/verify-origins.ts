@@ -70,7 +70,7 @@ async function verify(origin: string): Promise<number> {
   const report = join(ROOT, '.verify', `origins-${origin}.json`)
   rmSync(report, { force: true })
   const vitest = join(ROOT, 'node_modules', 'vitest', 'vitest.mjs')
-  const projects = ['--project', 'engines', '--project', 'browser', '--project', 'waiting']
+  const projects = ['attacks', 'browser', 'clients', 'engines', 'waiting'].flatMap((name) => ['--project', name])
   const reporters = ['--reporter=dot', '--reporter=json', `--outputFile.json=${report}`]
   const child = spawn(process.execPath, [vitest, 'run', ...projects, ...reporters, ...files], {
     cwd: ROOT,
