@@ -18,6 +18,7 @@ import {
   inLanes,
   ON_ITS_WAY_MS,
   type RaceTrack,
+  type RaceUser,
   requestAt,
   retryUnavailable,
   variantOf,
@@ -65,7 +66,7 @@ export async function raceForCredentials(
     const besides = held && Math.random() < 0.5 ? 0 : POLLS_BESIDE_THE_GRANT
     const beside = Array.from({ length: besides }, (_, lane) => poll(lane))
     if (held) beside.push(held)
-    const decided = await grantByUser(track, code)
+    const decided = await grantByUser(track.usersOf(index)[0], code)
     if (decided !== 'granted') problem(`could not be granted: ${decided}`)
     const after = Array.from({ length: size.pollsPerCode }, (_, lane) => poll(lane, lane < WRONG_PATH_POLLS))
 
@@ -92,11 +93,12 @@ export async function raceForCredentials(
     return won.length
   })
 
-  const [row] = await track.database.query<{ grants: number; used: number }>(
+  const rows = await track.query<{ grants: number; used: number }>(
     `select count(distinct g.id)::int as grants, count(*) filter (where d.status = 'used')::int as used
      from device_codes d join grants g on g.device_code_id = d.id where d.state like 'code %'`,
   )
-  if (row?.grants !== size.codes || row.used !== size.codes) problems.push(`rows left: ${JSON.stringify(row)}`)
+  const sum = (column: 'grants' | 'used') => rows.reduce((total, row) => total + row[column], 0)
+  if (sum('grants') !== size.codes || sum('used') !== size.codes) problems.push(`rows left: ${JSON.stringify(rows)}`)
   const issued = outcomes.filter((count) => count > 0).length
   const double = outcomes.filter((count) => count > 1).length
   if (double > 0) problems.push(`${double} codes were spent twice`)
@@ -110,10 +112,10 @@ export async function raceForCredentials(
   return problems
 }
 
-async function grantByUser({ context, users }: RaceTrack, code: RecordedCode): Promise<string> {
-  const entered = await retryUnavailable(() => code.enter(context, users[0]))
+async function grantByUser(user: RaceUser, code: RecordedCode): Promise<string> {
+  const entered = await retryUnavailable(() => code.enter(user.context, user))
   if (entered.outcome !== 'claimed') return entered.outcome
-  return (await retryUnavailable(() => code.grant(context, users[0], entered.code))).outcome
+  return (await retryUnavailable(() => code.grant(user.context, user, entered.code))).outcome
 }
 
 function isFinal({ answer }: Answered): boolean {

@@ -35,20 +35,20 @@ const HELD_SHARE = 0.5
 
 /** Both decisions of the same user at the same instant: one counts, and the held poll or the next one returns it. */
 export async function raceGrantAgainstReject(track: RaceTrack, codes: number): Promise<string[]> {
-  const { context, users } = track
   const ends = { granted: 0, rejected: 0 }
   const problems = await inLanes(codes, 8, async (index) => {
     const variant = variantOf(index)
+    const [user] = track.usersOf(index)
     const code = await requestAt(track, index)
-    const entered = await retryUnavailable(() => code.enter(context, users[0]))
+    const entered = await retryUnavailable(() => code.enter(user.context, user))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     // Leaves a pending hint, which the decision has to drop.
     const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? pollAt(track, index, variant, code, HELD) : null
     const before = held ? await sleep(ON_ITS_WAY_MS, 'auth_pending') : await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
-    const grant = () => retryUnavailable(() => code.grant(context, users[0], entered.code))
-    const reject = () => retryUnavailable(() => code.reject(context, users[0], entered.code))
+    const grant = () => retryUnavailable(() => code.grant(user.context, user, entered.code))
+    const reject = () => retryUnavailable(() => code.reject(user.context, user, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
     const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code, mark))
@@ -68,15 +68,15 @@ const EXPIRY_IS_HEARD_MS = 1_000
  * grant takes depends on the machine, so its moment follows what became of the ones before.
  */
 export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): Promise<string[]> {
-  const { context, users } = track
   const ends = { granted: 0, expired: 0 }
   let leadMs = 40
   const problems = await inLanes(codes, 20, async (index) => {
     const variant = variantOf(index)
+    const [user] = track.usersOf(index)
     const code = await requestAt(track, index)
-    const entered = await retryUnavailable(() => code.enter(context, users[0]))
+    const entered = await retryUnavailable(() => code.enter(user.context, user))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
-    const [clock] = await track.database.query<{ left: number }>(
+    const [clock] = await track.query<{ left: number }>(
       'select extract(epoch from $1::timestamptz - clock_timestamp()) * 1000 as left',
       [new Date(entered.code.expiresAt)],
     )
@@ -86,7 +86,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? HELD : {}
     const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code, held))
-    const grant = retryUnavailable(() => code.grant(context, users[0], entered.code))
+    const grant = retryUnavailable(() => code.grant(user.context, user, entered.code))
     const [decision, ...answers] = await Promise.all([grant, ...polls])
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
     leadMs += end === 'granted' ? -STEP_MS : STEP_MS
@@ -108,25 +108,26 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
  * The second comes later after a code that was closed, and sooner after one that was granted.
  */
 export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<string[]> {
-  const { context, users, database } = track
   const ends = { closed: 0, granted_before_the_second_came: 0 }
   let lagMs = 100
   const problems = await inLanes(codes, 8, async (index) => {
     const code = await requestAt(track, index)
     const entries = await Promise.all(
-      users.map(async (user, second) => {
+      track.usersOf(index).map(async (user, second) => {
         if (second) await sleep(Math.max(0, lagMs + offsetOf(index)))
-        const entered = await retryUnavailable(() => code.enter(context, user))
+        const entered = await retryUnavailable(() => code.enter(user.context, user))
         if (entered.outcome !== 'claimed') return { user, claimed: false, granted: false }
-        const decision = await retryUnavailable(() => code.grant(context, user, entered.code))
+        const decision = await retryUnavailable(() => code.grant(user.context, user, entered.code))
         return { user, claimed: true, granted: decision.outcome === 'granted' }
       }),
     )
-    const [row] = await database.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
+    const rows = await track.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
       `select claimed_by, entry_closed, (select count(*)::int from grants g where g.device_code_id = d.id) as grants
-       from device_codes d where user_code_digest = $1 order by created_at desc limit 1`,
-      [digestOf(context, code.record.user_code)],
+       from device_codes d where user_code_digest = $1 and handed_to is null order by created_at desc limit 1`,
+      [digestOf(track.usersOf(index)[0].context, code.record.user_code)],
     )
+    if (rows.length !== 1) return `code ${index}: is in ${rows.length} cells`
+    const [row] = rows
     const claimants = entries.filter((entry) => entry.claimed)
     const granted = entries.filter((entry) => entry.granted)
     if (claimants.length !== 1 || claimants[0]?.user.id !== row?.claimed_by)

@@ -20,20 +20,21 @@ export type EngineSilences = {
   mark(): SilenceMark
 }
 
-/** `failures` counts those of this process, which decides; null if Redis had not answered it at that time. */
+/** `failures` counts those of this process, which decides; null if a Redis had not answered it at that time. */
 export type SilenceMark = { readonly at: number; readonly failures: number | null }
 
-export function watchEngines(context: Context, servers: readonly ServerProcess[]): EngineSilences {
+export function watchEngines(contexts: readonly Context[], servers: readonly ServerProcess[]): EngineSilences {
   let codes = 0
+  const failures = () => contexts.reduce((sum, { gate }) => sum + gate.failures, 0)
   return {
     get codes() {
       return codes
     },
     // A failure shortly before: the decision does not try Redis again yet, and no further failure is counted.
-    mark: () => ({ at: Date.now(), failures: context.gate.answers ? context.gate.failures : null }),
-    metSince: async ({ at, failures }) => {
+    mark: () => ({ at: Date.now(), failures: contexts.every(({ gate }) => gate.answers) ? failures() : null }),
+    metSince: async ({ at, failures: before }) => {
       await sleep(LOG_IS_READ_MS)
-      const met = context.gate.failures !== failures || servers.some((server) => wasSilentSince(server, at))
+      const met = failures() !== before || servers.some((server) => wasSilentSince(server, at))
       if (met) codes += 1
       return met
     },

@@ -7,12 +7,16 @@ import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 import type { EngineSilences } from './engine-silences.ts'
 
+/** `context`: of the cell of their account. */
+export type RaceUser = MadeUser & { readonly context: Context }
+
 export type RaceTrack = {
   readonly addresses: readonly string[]
   readonly application: MadeApplication
-  readonly context: Context
-  readonly database: TestDatabase
-  readonly users: readonly [MadeUser, MadeUser]
+  /** Users of two accounts, who enter and decide the code with this number. */
+  usersOf(index: number): readonly [RaceUser, RaceUser]
+  /** In every database: the rows of all of them. */
+  query: TestDatabase['query']
   readonly silences: EngineSilences
   readonly codes: RecordedCodes
 }

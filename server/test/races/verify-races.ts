@@ -5,18 +5,16 @@
  *
  *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
  *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
+ *   npm run verify:races -- --cells 3    in three cells: each code is requested in one, entered and decided in any, polled in all
  *   npm run verify:races -- --codes 10000 --polls 64 --decisions 5000 --processes 4    as the catalogue of attacks asks (DC-01, DC-07)
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'
-import { closeContext, createContext } from '../../src/app.ts'
 import { RecordedCodes } from '../history/recorded-code.ts'
-import { createTestDatabase } from '../rig/engines/database.ts'
-import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { startServerProcess } from '../rig/process/server-process.ts'
 import { raceForCredentials } from './credentials-race.ts'
 import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from './decision-races.ts'
 import { watchEngines } from './engine-silences.ts'
+import { openCells, openUndivided } from './race-installation.ts'
 import type { RaceTrack } from './race-track.ts'
 
 const MIN_CODES = 500
@@ -31,8 +29,10 @@ const { values } = parseArgs({
     decisions: { type: 'string', default: '400' },
     processes: { type: 'string', default: '3' },
     polls: { type: 'string', default: '32' },
+    cells: { type: 'string' },
   },
 })
+if (![undefined, '3'].includes(values.cells)) throw new Error('--cells takes 3')
 const processes = Number(values.processes)
 /** After the decision was answered, over all processes at once. */
 const pollsPerCode = Number(values.polls)
@@ -45,28 +45,14 @@ const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
 process.env.REDIS_URL ??= redisUrl
 
-const database = await createTestDatabase()
-// Without shedding: code requests are not what is raced for here.
-const environment = { DATABASE_URL: database.url, REDIS_URL: process.env.REDIS_URL, OVERLOAD_DELAY: '0' }
-const config = makeConfig(environment)
-const context = await createContext(config)
-const account = await makeAccount(context.db)
-const other = await makeAccount(context.db)
-const application = await makeApplication(context.db, config, account.slug)
-const users = [await makeUser(context.db, account.slug), await makeUser(context.db, other.slug)] as const
-
-const start = (more: Record<string, string> = {}) =>
-  Promise.all(Array.from({ length: processes }, () => startServerProcess({ ...environment, ...more })))
-const servers = await start()
-const shortLived = await start({ DEVICE_CODE_LIFETIME: '3' })
+const installation = values.cells === undefined ? await openUndivided() : await openCells()
+const servers = await installation.startServers(processes)
+const shortLived = await installation.startServers(processes, { DEVICE_CODE_LIFETIME: '3' })
 const recorded = new RecordedCodes()
-const silences = watchEngines(context, [...servers, ...shortLived])
+const silences = watchEngines(installation.contexts, [...servers, ...shortLived])
 const track = (racing: typeof servers): RaceTrack => ({
+  ...installation,
   addresses: racing.map((each) => each.address),
-  application,
-  context,
-  database,
-  users,
   silences,
   codes: recorded,
 })
@@ -86,6 +72,5 @@ try {
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
   await Promise.all([...servers, ...shortLived].map((each) => each.kill('SIGTERM')))
-  await closeContext(context)
-  await database.drop()
+  await installation.close()
 }

@@ -14,6 +14,7 @@ import { readCellMap } from '../../src/store/cells/map.ts'
 import { migrate } from '../../src/store/postgres/migrate.ts'
 import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
 import { Device } from './device.ts'
+import type { TestDatabase } from './engines/database.ts'
 import { type OwnPostgres, startOwnPostgres } from './engines/own-postgres.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeConfig, makeUser } from './make.ts'
 import { type CellProxy, startCellProxy } from './network/cell-proxy.ts'
@@ -35,14 +36,26 @@ export type TestCells = {
   /** Enters the digits as this user, in the cell of their account. */
   enter(cell: number, user: MadeUser, userCode: string): ReturnType<typeof enterUserCode>
   restart(cell: number): Promise<void>
+  /** After its service was stopped. */
+  start(cell: number): Promise<void>
+  /** In the database of every cell: the rows of all. */
+  query: TestDatabase['query']
+  /** Settings of the services of a cell, for another process of it. */
+  environmentOf(cell: number): Record<string, string>
   /** Stops the service of a cell and takes its database away, also from the copies of it. */
   stopCell(cell: number): Promise<void>
   stop(): Promise<void>
 }
 
+/** The account that registers applications, in the home cell. */
+export const PUBLISHER = 'publisher'
+
 const LIFETIME = { DEVICE_CODE_LIFETIME: '600' }
 
-export async function startTestCells(environment: Record<string, string> = {}): Promise<TestCells> {
+/** `more`: settings of every cell, or of each. */
+export async function startTestCells(
+  more: Record<string, string> | ((cell: number) => Record<string, string>) = {},
+): Promise<TestCells> {
   const postgres = await startLogicalPostgres()
   const admin = new pg.Pool({ connectionString: postgres.url, max: 2 })
   admin.on('error', () => {})
@@ -53,23 +66,19 @@ export async function startTestCells(environment: Record<string, string> = {}): 
     await migrate(url)
   }
   const home = openPostgres(urls[0] ?? '', 2)
-  const { slug } = await commission(home, urls, proxies)
+  await commission(home, urls, proxies)
   const config = makeConfig({ DATABASE_URL: urls[0] ?? '' })
-  const application = await makeApplication(home, config, slug)
+  const application = await makeApplication(home, config, PUBLISHER)
 
+  const environmentOf = (id: number) => ({
+    ...LIFETIME,
+    ...(typeof more === 'function' ? more(id) : more),
+    DATABASE_URL: urls[id] ?? '',
+    CELL: String(id),
+    PUBLIC_URL: 'http://service.example',
+  })
   const start = (id: number) =>
-    onFreePort((port) =>
-      startService(
-        makeConfig({
-          ...LIFETIME,
-          ...environment,
-          DATABASE_URL: urls[id] ?? '',
-          CELL: String(id),
-          PORT: String(port),
-          PUBLIC_URL: 'http://service.example',
-        }),
-      ),
-    )
+    onFreePort((port) => startService(makeConfig({ ...environmentOf(id), PORT: String(port) })))
   const startBehindProxy = async (id: number) => {
     const service = await start(id)
     proxies[id]?.leadTo(Number(new URL(service.address).port))
@@ -106,10 +115,15 @@ export async function startTestCells(environment: Record<string, string> = {}): 
       return { ...(await makeUser(context.db, member)), slug: member, bucket: bucketOfSlug(member) }
     },
     enter: (id, user, userCode) => enterUserCode(cellOf(id).service.context, user.id, userCode),
+    query: async (sql, values) =>
+      (await Promise.all(cells.map(({ pool }) => pool.query(sql, values)))).flatMap(({ rows }) => rows),
+    environmentOf,
     restart: async (id) => {
-      const cell = cellOf(id)
-      await cell.service.stop()
-      cell.service = await startBehindProxy(id)
+      await cellOf(id).service.stop()
+      cellOf(id).service = await startBehindProxy(id)
+    },
+    start: async (id) => {
+      cellOf(id).service = await startBehindProxy(id)
     },
     stopCell: async (id) => {
       await cellOf(id).service.stop()
@@ -141,9 +155,8 @@ async function startLogicalPostgres(): Promise<OwnPostgres> {
 }
 
 /** The account in the home cell that registers the application is older than the cells. */
-async function commission(home: Postgres, urls: readonly string[], proxies: readonly CellProxy[]) {
-  const slug = 'publisher'
-  await createAccount(home, { slug, name: 'Publisher' })
+async function commission(home: Postgres, urls: readonly string[], proxies: readonly CellProxy[]): Promise<void> {
+  await createAccount(home, { slug: PUBLISHER, name: 'Publisher' })
   const [homeUrl = ''] = urls
   for (const [id, url] of urls.entries()) {
     const cell = { id, name: `cell-${id}`, address: proxies[id]?.address ?? '' }
@@ -160,7 +173,6 @@ async function commission(home: Postgres, urls: readonly string[], proxies: read
     await until(async () => (await readCellMap(copy)).version === version)
     await copy.close()
   }
-  return { slug }
 }
 
 /** A slug whose bucket is in this cell. */
