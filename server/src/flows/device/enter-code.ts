@@ -7,6 +7,7 @@ import { claim } from '../../core/device/code.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
 import { networkOf } from '../../core/network.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../../core/sign-in/attempts.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
 import { digestUserCode } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser } from '../../store/accounts/users.ts'
@@ -18,7 +19,7 @@ import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../../stor
 import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
-import { type FetchedCode, fetchCode } from './fetch-code.ts'
+import { type FetchedCode, fetchAndClaim } from './fetch-code.ts'
 
 export type EntryResult =
   | {
@@ -46,9 +47,10 @@ export async function enterUserCode(
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
   const user = context.cells && (await readUser(context.db, userId))
   const account = user && (await readAccount(context.db, user.accountId))
-  const fetched = account && (await fetchCode(context, account.policy, read.userCode, actor))
-  return context.db.transaction(
-    async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor, fetched)).result,
+  return fetchAndClaim(context, account, read.userCode, actor, (fetched) =>
+    context.db.transaction(
+      async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor, fetched))?.result ?? null,
+    ),
   )
 }
 
@@ -78,31 +80,34 @@ export async function enterCode(
     const allowance = mayEnterCode(await context.db.transaction((tx) => lockEntryHistory(tx, who)))
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
   }
-  const fetched = await fetchCode(context, rules.policy, read.userCode, actor)
-  return context.db.transaction(async (tx) => {
-    const history = await lockEntryHistory(tx, who)
-    const allowance = mayEnterCode(history)
-    if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
+  return fetchAndClaim(context, rules, read.userCode, actor, (fetched) =>
+    context.db.transaction(async (tx): Promise<WebEntryResult | null> => {
+      const history = await lockEntryHistory(tx, who)
+      const allowance = mayEnterCode(history)
+      if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-    const { result, met } = await claimUserCode(context, tx, sessionUser.id, read.userCode, actor, fetched)
-    // Queried in every case, for equal timing as in claimUserCode.
-    const known = await findByUserCode(tx, digestUserCode(context.config.keys, read.userCode))
-    const exists = known !== null || (fetched !== null && fetched.answer !== 'unknown')
-    const outcome = met ? 'claimed' : exists ? 'known' : 'missed'
-    const application = met?.application ?? null
-    const requestedNetwork = met && networkOf(met.requestedFrom)
-    await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
-    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
-      await recordEvent(tx, {
-        kind: 'entry.locked',
-        actor: byUser(who.userId),
-        ...who,
-        detail: { network: who.network },
-      })
-    }
-    if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
-    return result
-  })
+      const claimed = await claimUserCode(context, tx, sessionUser.id, read.userCode, actor, fetched)
+      if (!claimed) return null
+      const { result, met } = claimed
+      // Queried in every case, for equal timing as in claimUserCode.
+      const known = await findByUserCode(tx, digestUserCode(context.config.keys, read.userCode))
+      const exists = known !== null || (fetched !== null && fetched.answer !== 'unknown')
+      const outcome = met ? 'claimed' : exists ? 'known' : 'missed'
+      const application = met?.application ?? null
+      const requestedNetwork = met && networkOf(met.requestedFrom)
+      await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
+      if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
+        await recordEvent(tx, {
+          kind: 'entry.locked',
+          actor: byUser(who.userId),
+          ...who,
+          detail: { network: who.network },
+        })
+      }
+      if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
+      return result
+    }),
+  )
 }
 
 type Claimed = {
@@ -115,6 +120,7 @@ type RequestOriginAddress = Pick<StoredDeviceCode, 'requestedFrom'>
 
 const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
 
+/** Null: the code was fetched, and is not here any more. */
 async function claimUserCode(
   { config }: Context,
   tx: Transaction,
@@ -122,7 +128,7 @@ async function claimUserCode(
   userCode: string,
   actor: Actor,
   fetched: FetchedCode | null,
-): Promise<Claimed> {
+): Promise<Claimed | null> {
   const locked = await lockLiveUserCode(tx, digestUserCode(config.keys, userCode))
   const user = await lockUser(tx, userId)
   // All three are queried in every case, so that timing does not reveal whether a code exists.
@@ -135,6 +141,7 @@ async function claimUserCode(
     await recordEvent(tx, { kind: 'code.closed', actor, ...about })
     return { ...NOT_RECOGNISED, met: { requestedFrom: closed.requestedFrom, application } }
   }
+  if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode))) return null
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // Codes of an application in test mode are decided by its own tests only.
@@ -153,6 +160,11 @@ async function claimUserCode(
   const met = { requestedFrom: code.requestedFrom, application }
   if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, code, application }, met }
   return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
+}
+
+/** Whether a code that is not live any more was decided or has expired in this cell. */
+async function isHere(tx: Transaction, keys: Keyset, userCode: string): Promise<boolean> {
+  return (await findByUserCode(tx, digestUserCode(keys, userCode)))?.code.handedTo === null
 }
 
 const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const

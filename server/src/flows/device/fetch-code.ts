@@ -2,12 +2,15 @@
  * Gets a code that was typed here from the cell that issued it, so that it can be claimed here. In an undivided
  * installation nothing happens.
  */
-import { type AccountPolicy, mayConnectByCode } from '../../core/accounts/policy.ts'
+import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import { runningTestMode } from '../../core/applications/test-mode.ts'
 import type { Actor } from '../../core/audit/actor.ts'
 import { issuerOf } from '../../core/cells/code-prefix.ts'
 import { digestUserCode } from '../../secrets/user-code.ts'
+import type { Account } from '../../store/accounts/accounts.ts'
 import { findApplication } from '../../store/applications/applications.ts'
+import { hasMoved } from '../../store/cells/moves.ts'
+import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
 import { type ClaimedElsewhere, type HandOverAnswer, handOverCode, receiveCode } from './hand-over.ts'
@@ -18,15 +21,38 @@ export type FetchedCode =
   /** A user of another account had claimed it in another cell, and it was closed. */
   | { readonly answer: 'closed'; readonly code: ClaimedElsewhere }
 
-/** Throws Unavailable if a cell that is needed does not answer: nothing is known about the code then. */
-export async function fetchCode(
+type CodeAccount = Pick<Account, 'id' | 'policy'>
+
+/** A code is rarely entered in two cells at once, and then in turn. */
+const TRIES = 5
+
+/**
+ * Fetches a code and claims it. Between the two, a user in another cell may have entered it, and the issuer has taken it
+ * back: `claim` returns null then, and fetching it again tells who has claimed it. Throws Unavailable if a cell that is
+ * needed does not answer: nothing is known about the code then. `account`: of the user; null if there is no such user.
+ */
+export async function fetchAndClaim<Claimed>(
   context: Context,
-  policy: AccountPolicy,
+  account: CodeAccount | null,
+  userCode: string,
+  actor: Actor,
+  claim: (fetched: FetchedCode | null) => Promise<Claimed | null>,
+): Promise<Claimed> {
+  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+    const claimed = await claim(await fetchCode(context, account, userCode, actor))
+    if (claimed !== null) return claimed
+  }
+  throw new Unavailable('the code is being handed over')
+}
+
+async function fetchCode(
+  context: Context,
+  account: CodeAccount | null,
   userCode: string,
   actor: Actor,
 ): Promise<FetchedCode | null> {
   const { cells, applications, config } = context
-  if (!cells) return null
+  if (!cells || !account) return null
   const issuer = issuerOf(cells.map().prefixes, userCode, applications.now(), config.deviceCodeLifetimeMs)
   if (issuer === null) return null
   const digests = digestUserCode(config.keys, userCode).map((digest) => digest.toString('hex'))
@@ -36,7 +62,7 @@ export async function fetchCode(
       await receiveCode(context, issuer, answer.row, answer.handovers)
       return { answer: 'here' }
     case 'claimed':
-      return closeElsewhere(context, cells, policy, answer.code, actor)
+      return closeElsewhere(context, cells, account, answer.code, actor)
     default:
       return { answer: answer.answer }
   }
@@ -56,13 +82,15 @@ function askIssuer(
 async function closeElsewhere(
   { db, applications }: Context,
   cells: Cells,
-  policy: AccountPolicy,
+  account: CodeAccount,
   code: ClaimedElsewhere,
   actor: Actor,
 ): Promise<FetchedCode> {
   const application = await findApplication(db, code.applicationId)
-  if (!application || !mayConnectByCode(policy, application)) return { answer: 'known' }
+  if (!application || !mayConnectByCode(account.policy, application)) return { answer: 'known' }
   if (actor.kind === 'user' && runningTestMode(application, applications.now())) return { answer: 'known' }
+  // The code went with the account, and this user may have claimed it.
+  if (await hasMoved(db, account.id)) throw new Unavailable('the account moves to another cell')
   const { closed } = await cells.ask<{ closed: boolean }>(code.holder, 'close', {
     key: { id: code.id, expiresAt: code.expiresAt },
   })

@@ -162,6 +162,15 @@ export async function markMoved(tx: Transaction, { bucket, target }: BucketMove)
   await tx.query('update bucket_moves set moved = true where bucket = $1', [bucket])
 }
 
+/** Whether the account is in another cell, which has not reached the map of every process yet. */
+export async function hasMoved(db: Queryable, accountId: string): Promise<boolean> {
+  const { rows } = await db.query(
+    'select from bucket_moves m join accounts a on a.bucket = m.bucket where m.moved and a.id = $1',
+    [accountId],
+  )
+  return rows.length > 0
+}
+
 /** Entries of these accounts in the caches of processes are dropped. */
 export async function announceBucket(tx: Transaction, bucket: number): Promise<void> {
   await tx.query(
