@@ -10,7 +10,7 @@ const FIELDS: Readonly<Record<WireVariant, string>> = {
 
 /** The fields of the path, the given state, and always the same grant. */
 export function checkIssued(
-  service: TestService,
+  service: Pick<TestService, 'config'>,
   variant: WireVariant,
   answer: WireAnswer,
   before: WireAnswer | null,
@@ -27,6 +27,6 @@ export function checkIssued(
   }
 }
 
-function grantOf(service: TestService, { body }: WireAnswer): string | undefined {
+function grantOf(service: Pick<TestService, 'config'>, { body }: WireAnswer): string | undefined {
   return verifyCredential(service.config.keys, body.access_token ?? body.access_key)?.grantSecret
 }

@@ -162,18 +162,20 @@ export class ServerCode {
   }
 
   async claim(user: User): Promise<string> {
-    const { context } = this.#world.service
-    const { outcome } = await enterUserCode(context, this.#world.users[user].id, this.#record.user_code)
+    const { id, context } = this.#world.users[user]
+    const { outcome } = await enterUserCode(context, id, this.#record.user_code)
     return same('entering the code', outcome, this.model.enter(user, ACCOUNTS[user]))
   }
 
   async grant(user: User): Promise<string> {
-    const { outcome } = await grantDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
+    const { id, context } = this.#world.users[user]
+    const { outcome } = await grantDeviceCode(context, id, this.#place)
     return same('granting', outcome, this.model.grant(user))
   }
 
   async reject(user: User): Promise<string> {
-    const { outcome } = await rejectDeviceCode(this.#world.service.context, this.#world.users[user].id, this.#place)
+    const { id, context } = this.#world.users[user]
+    const { outcome } = await rejectDeviceCode(context, id, this.#place)
     return same('rejecting', outcome, this.model.reject(user))
   }
 
@@ -189,13 +191,19 @@ export class ServerCode {
       grants: model.grants,
     }
     for (let tries = 0; ; tries += 1) {
-      const [row] = await service.database.query(
+      const rows = await service.database.query(
         `select status, outcome, claimed_by, also_entered, (select count(*)::int from grants where device_code_id = d.id) as grants
-         from public.device_codes d where id = $1 and expires_at = $2`,
+         from public.device_codes d where id = $1 and expires_at = $2 and handed_to is null`,
         [this.#place.id, new Date(this.#place.expiresAt)],
       )
-      if (isDeepStrictEqual({ ...row }, shouldBe)) return
-      if (tries === 50) throw new Error(`the row is ${JSON.stringify(row)}, not ${JSON.stringify(shouldBe)}`)
+      if (
+        isDeepStrictEqual(
+          rows.map((row) => ({ ...row })),
+          [shouldBe],
+        )
+      )
+        return
+      if (tries === 50) throw new Error(`the row is ${JSON.stringify(rows)}, not ${JSON.stringify(shouldBe)}`)
       await new Promise((resolve) => setTimeout(resolve, 20 * tries))
     }
   }
