@@ -36,8 +36,9 @@ export function createCellLink(keys: Keyset, requestId: () => string | null): Ce
         ...(about === null ? {} : { 'x-request-id': about }),
       }
       const first = await send(url, agent, headers, body)
-      // The other cell had closed a connection that was kept. Every request may be repeated.
-      const received = first === 'stale' ? await send(url, agent, headers, body) : first
+      // The other cell had closed a connection that was kept. Every request may be repeated, on a new one: others that
+      // were kept are closed, too.
+      const received = first === 'stale' ? await send(url, false, headers, body) : first
       if (received === 'stale' || received === null) return null
       return verifyCellResponse(keys, proof, received.body, received.proof) ? received.body : null
     },
@@ -52,7 +53,7 @@ type Received = { readonly body: string; readonly proof: string }
 /** `stale`: a kept connection failed before a response. */
 function send(
   url: URL,
-  agent: Agent,
+  agent: Agent | false,
   headers: Readonly<Record<string, string | number>>,
   body: string,
 ): Promise<Received | 'stale' | null> {

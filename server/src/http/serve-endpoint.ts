@@ -37,7 +37,7 @@ export function formatOf(path: string): Format {
 }
 
 /** A request that another cell has to answer. */
-export type Elsewhere = { readonly to: Cell; readonly body: Buffer }
+export type Elsewhere = { readonly to: Cell; readonly body: Buffer; readonly poll: boolean }
 
 /** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request belongs elsewhere. */
 export type EndpointServer = (
@@ -66,7 +66,8 @@ export function createEndpointServer(
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
     const to = route.issuesCodes ? forwarder?.cellForNewCode(request) : known && forwarder?.cellOfTexts(request, known)
-    if (to) return { to, body: form?.bytes ?? EMPTY }
+    // Requests with a device code are polls, on every path.
+    if (to) return { to, body: form?.bytes ?? EMPTY, poll: known?.get('device_code') !== undefined }
     const asked = {
       parameters: () => known ?? readAll(),
       form: () => readParameters('', form),

@@ -128,11 +128,12 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const slug = slugOf(request)
       const { path, query } = takeQueryOff(request)
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
-      const forward = (to: Cell, body: Buffer | null) => {
+      const forward = (to: Cell, body: Buffer | null, poll = false) => {
         const target = query === '' ? path : `${path}?${query}`
         return forwarder?.forward({
           to,
           body,
+          poll,
           request,
           response,
           target,
@@ -148,7 +149,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const elsewhere = await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
-        return elsewhere ? await forward(elsewhere.to, elsewhere.body) : undefined
+        return elsewhere ? await forward(elsewhere.to, elsewhere.body, elsewhere.poll) : undefined
       }
       if (draining) response.setHeader('connection', 'close')
       const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)

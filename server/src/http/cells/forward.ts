@@ -2,7 +2,13 @@
  * Forwards a request that arrived in the wrong cell to the right one, once: the proxy's map was older than a change, or the proxy
  * could not read the form. The answer passes through as it comes, held polls included. docs/scale.md, "Cells".
  */
-import { Agent as HttpAgent, request as httpRequest, type IncomingMessage, type ServerResponse } from 'node:http'
+import {
+  type ClientRequest,
+  Agent as HttpAgent,
+  request as httpRequest,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http'
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
 import { pipeline } from 'node:stream/promises'
 import { type Cell, homeOf } from '../../core/cells/map.ts'
@@ -43,6 +49,7 @@ export type Misrouted = Forwarded & {
   readonly target: string
   /** Null: it was not read yet. */
   readonly body: Buffer | null
+  readonly poll: boolean
 }
 
 /** Parameters by name. */
@@ -121,17 +128,44 @@ export function createForwarder(
 
 type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent }
 
+/** A connection that was kept ended before a byte of the response. The request may be sent again. */
+class Stale extends Error {}
+
+/**
+ * A connection that is kept may be closed by the other side at the moment of the next request, and nobody can tell
+ * whether that request was processed. So only what may be sent twice uses kept connections, and is sent again, on a new
+ * one: methods that are idempotent (RFC 9110, section 9.2.2), and polls, which devices repeat anyway: an outcome that was
+ * not delivered waits for the next poll. Everything else gets a connection of its own, on which nothing is ever stale.
+ */
 async function pass(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
-  const { to, request, response, target, body } = misrouted
-  const url = new URL(target, to.address)
-  const options = { method: request.method, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
-  const outgoing =
-    url.protocol === 'https:'
-      ? httpsRequest(url, { ...options, agent: agents.https })
-      : httpRequest(url, { ...options, agent: agents.http })
+  try {
+    await passOver(misrouted, isRepeatable(misrouted) ? agents : null, mark)
+  } catch (error) {
+    if (!(error instanceof Stale)) throw error
+    await passOver(misrouted, null, mark)
+  }
+}
+
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
+
+/** A body that is still being received cannot be sent twice. */
+function isRepeatable({ request, body, poll }: Misrouted): boolean {
+  const { 'content-length': length, 'transfer-encoding': coding } = request.headers
+  const whole = body !== null || (length === undefined && coding === undefined)
+  return whole && (poll || IDEMPOTENT.has(request.method ?? ''))
+}
+
+/** `agents`: null for a new connection. Throws `Stale`. */
+async function passOver(misrouted: Misrouted, agents: Agents | null, mark: string): Promise<void> {
+  const { request, response, body } = misrouted
+  const outgoing = open(misrouted, agents, mark)
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
-    outgoing.on('error', reject)
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      const closed = error.code === 'ECONNRESET' || error.code === 'EPIPE'
+      // If the client is gone, `gone` has ended the connection.
+      reject(outgoing.reusedSocket && closed && !response.destroyed ? new Stale() : error)
+    })
     outgoing.once('timeout', () => outgoing.destroy(new Error('the cell does not answer')))
   })
   // The other cell learns that the client is gone: it must not count a final answer as delivered.
@@ -147,6 +181,15 @@ async function pass(misrouted: Misrouted, agents: Agents, mark: string): Promise
     response.off('close', gone)
     request.unpipe(outgoing)
   }
+}
+
+function open(misrouted: Misrouted, agents: Agents | null, mark: string): ClientRequest {
+  const { to, request, target } = misrouted
+  const url = new URL(target, to.address)
+  const options = { method: request.method, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
+  return url.protocol === 'https:'
+    ? httpsRequest(url, { ...options, agent: agents?.https ?? false })
+    : httpRequest(url, { ...options, agent: agents?.http ?? false })
 }
 
 function headersOf({ request, body, requestId, address }: Misrouted, mark: string) {

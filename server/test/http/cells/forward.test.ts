@@ -4,7 +4,7 @@
  */
 import { once } from 'node:events'
 import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
@@ -37,6 +37,9 @@ let user: MadeUser
 let one: RunningService
 let two: RunningService
 let echo: Server
+let closing: Server
+/** Requests that `closing` received, on a connection of their own or on one that was kept. */
+const arrived: ('new' | 'kept')[] = []
 let databaseOfTwo: string
 const drops: (() => Promise<void>)[] = []
 
@@ -51,6 +54,16 @@ beforeAll(async () => {
     response.end(JSON.stringify(said))
   }).listen(0, '127.0.0.1')
   await once(echo, 'listening')
+  // Closes a connection that was idle, just when the next request arrives on it.
+  const used = new WeakSet<Socket>()
+  closing = createServer((request, response) => {
+    arrived.push(used.has(request.socket) ? 'kept' : 'new')
+    if (used.has(request.socket)) return void request.socket.destroy()
+    used.add(request.socket)
+    request.resume()
+    response.writeHead(418, { 'content-length': 0 }).end()
+  }).listen(0, '127.0.0.1')
+  await once(closing, 'listening')
   const ports = [await freePort(), await freePort()]
   const database = await createTestDatabase()
   const settings = { PUBLIC_URL: 'https://service.example', METRICS_PORT: '0' }
@@ -64,6 +77,7 @@ beforeAll(async () => {
     await insertCell(tx, { id: 2, name: 'two', address: at(ports[1]), home: false })
     await insertCell(tx, { id: 3, name: 'three', address: at((echo.address() as AddressInfo).port), home: false })
     await insertCell(tx, { id: 4, name: 'four', address: 'http://127.0.0.1:1', home: false })
+    await insertCell(tx, { id: 5, name: 'five', address: at((closing.address() as AddressInfo).port), home: false })
     await assignBuckets(tx, [bucketOfSlug(ELSEWHERE), 0x123], 3, 1)
     // As if long ago: a prefix that was just given to another cell is not used for a while.
     await tx.query("update code_prefixes set cell = 2 where prefix >= '50'")
@@ -89,6 +103,7 @@ afterAll(async () => {
   await one?.stop()
   await two?.stop()
   echo?.close()
+  closing?.close()
   for (const drop of drops) await drop()
 })
 
@@ -253,6 +268,39 @@ test('a cell that does not answer is unavailable, and nothing is repeated', asyn
   const answer = await post(one.address, POLLING, { form: { SVCappid: 'a', device_code: codeOf(4) } })
   expect(answer).toMatchObject({ status: 503, body: { error: 'unavailable' } })
   expect(await forwarded(one, 'failed')).toBe(before + 1)
+})
+
+test.each([
+  { what: 'a poll', path: POLLING, sent: { form: { SVCappid: 'a', device_code: codeOf(5) } } },
+  {
+    what: 'a GET request',
+    path: `/dialog?request=lkq_f005${'A'.repeat(44)}`,
+    sent: { method: 'GET', headers: viaProxy },
+  },
+])('$what whose connection the other cell has just closed is sent again, on a new one', async ({ path, sent }) => {
+  arrived.length = 0
+  const before = await forwarded(one, 'failed')
+  for (let time = 1; time <= 3; time += 1) expect((await post(one.address, path, sent)).status).toBe(418)
+  expect(arrived.filter((how) => how === 'new')).toHaveLength(3)
+  expect(arrived.filter((how) => how === 'kept').length).toBeGreaterThan(0)
+  expect(await forwarded(one, 'failed')).toBe(before)
+})
+
+test.each([
+  {
+    what: 'an authorization code',
+    path: '/auth/oauth/token',
+    form: { SVCappid: 'a', code: `lkc_f005${'A'.repeat(44)}` },
+  },
+  {
+    what: 'a refresh token',
+    path: '/auth/oauth/refresh',
+    form: { SVCappid: 'a', refresh_token: `lkr_f005${'A'.repeat(55)}` },
+  },
+])('a request with $what arrives once, whatever becomes of the connections before it', async ({ path, form }) => {
+  arrived.length = 0
+  for (let time = 1; time <= 3; time += 1) expect((await post(one.address, path, { form })).status).toBe(418)
+  expect(arrived).toEqual(['new', 'new', 'new'])
 })
 
 test('a bucket that is in no cell, and a request without one, are answered here', async () => {
