@@ -252,6 +252,17 @@ ALTER TABLE public.application_requests ALTER COLUMN id ADD GENERATED ALWAYS AS 
     CACHE 1
 );
 
+CREATE TABLE public.application_revocations (
+    id bigint NOT NULL,
+    application_id text NOT NULL,
+    reason text,
+    decision text,
+    actor_kind text NOT NULL,
+    actor_id text NOT NULL,
+    actor_via text NOT NULL,
+    CONSTRAINT application_revocations_restores_decision CHECK (((reason IS NOT NULL) OR (decision IS NOT NULL)))
+);
+
 CREATE TABLE public.application_secrets (
     id text NOT NULL,
     application_id text NOT NULL,
@@ -268,7 +279,7 @@ CREATE TABLE public.application_secrets (
 
 CREATE TABLE public.application_test_modes (
     application_id text NOT NULL,
-    user_id text NOT NULL,
+    user_id text,
     key_id smallint NOT NULL,
     digest bytea NOT NULL,
     started_at timestamp with time zone NOT NULL,
@@ -511,6 +522,7 @@ CREATE TABLE public.dialogs (
     leased_until timestamp with time zone,
     idempotency_key text,
     used_at timestamp with time zone,
+    handed_to smallint,
     CONSTRAINT dialogs_code_challenge_check CHECK ((code_challenge ~ '^[A-Za-z0-9_-]{43}$'::text)),
     CONSTRAINT dialogs_decided_by_user CHECK (((decided_at IS NULL) = (user_id IS NULL))),
     CONSTRAINT dialogs_delivered_has_grant CHECK ((((lease_id IS NULL) AND (used_at IS NULL)) OR (grant_id IS NOT NULL))),
@@ -942,6 +954,7 @@ ALTER TABLE public.suspension_rules ALTER COLUMN version ADD GENERATED ALWAYS AS
 CREATE TABLE public.this_cell (
     only_row boolean DEFAULT true NOT NULL,
     cell smallint NOT NULL,
+    revocations_applied bigint DEFAULT 0 NOT NULL,
     CONSTRAINT this_cell_one_row CHECK (only_row)
 );
 
@@ -1052,6 +1065,9 @@ ALTER TABLE ONLY public.application_proposals
 
 ALTER TABLE ONLY public.application_requests
     ADD CONSTRAINT application_requests_pkey PRIMARY KEY (id);
+
+ALTER TABLE ONLY public.application_revocations
+    ADD CONSTRAINT application_revocations_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_digest_key UNIQUE (digest);
@@ -1438,6 +1454,9 @@ ALTER TABLE ONLY public.application_proposals
 ALTER TABLE ONLY public.application_requests
     ADD CONSTRAINT application_requests_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
+ALTER TABLE ONLY public.application_revocations
+    ADD CONSTRAINT application_revocations_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
+
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
@@ -1488,9 +1507,6 @@ ALTER TABLE ONLY public.grants
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
-
-ALTER TABLE ONLY public.grants
-    ADD CONSTRAINT grants_revoked_by_decision_fkey FOREIGN KEY (revoked_by_decision) REFERENCES public.review_decisions(id);
 
 ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);

@@ -11,6 +11,7 @@ import { countDays } from '../flows/applications/days.ts'
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
+import { applyRevocations } from '../flows/grants/revoke-of-application.ts'
 import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
 import { settleNewHistory, settleRestore } from '../flows/restore/settle.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
@@ -34,6 +35,9 @@ const DECISIONS_MS = 250
 
 /** Until a process knows that a bucket moved, it refuses changes of the bucket's accounts. */
 const CELL_MAP_MS = 250
+
+/** With a second for the caches of grants, other cells revoke within two seconds what the home cell has revoked. */
+const REVOCATIONS_MS = 250
 
 /** Only the first use of a day and of a generation is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
@@ -114,8 +118,10 @@ export function startBackground(context: Context): Background {
   const { cells } = context
   /** For tasks that change applications, which only the home cell does. */
   const atHome = (task: () => Promise<unknown>) => async () => (!cells || cells.isHome() ? task() : null)
+  const elsewhere = (task: () => Promise<unknown>) => async () => (cells?.isHome() ? null : task())
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
+  const revokeHere = () => applyRevocations(context.db).catch(expected)
   const seal = () => sealer.run().catch(expected)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
@@ -129,6 +135,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
     ...(cells ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh().catch(expected))] : []),
+    ...(cells ? [repeat(context, 'applying revocations', REVOCATIONS_MS, elsewhere(revokeHere))] : []),
     repeat(
       context,
       'judging applications',

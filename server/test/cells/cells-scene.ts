@@ -2,8 +2,8 @@
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { digestUserCode } from '../../src/secrets/user-code.ts'
 import type { TestCell, TestCells } from '../rig/cells.ts'
-import type { CodeRecord } from '../rig/device.ts'
-import type { MadeUser } from '../rig/make.ts'
+import { type CodeRecord, collect, Device, post, type WireAnswer } from '../rig/device.ts'
+import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
 /** The home cell, and the other two. Codes are usually requested in B and entered in A. */
 export const [HOME, A, B] = [0, 1, 2]
@@ -30,6 +30,30 @@ export async function grantPatiently(all: TestCells, id: number, user: MadeUser,
       if (attempt === 5 || (error as Error).name !== 'Unavailable') throw error
     }
   }
+}
+
+export type Tokens = { readonly access_token: string; readonly refresh_token: string }
+
+/** A code of one cell, granted by a user of another. */
+export async function connectIn(
+  all: TestCells,
+  user: MadeUser,
+  issuer: number,
+  holder: number,
+  application: MadeApplication = all.application,
+): Promise<Tokens> {
+  const device = new Device(cellOf(all, issuer).service.address, application)
+  const code = await device.code()
+  const outcome = await grantIn(all, holder, user, code.user_code)
+  if (outcome !== 'granted') throw new Error(outcome)
+  const { status, text, body } = await collect(device, code.device_code)
+  if (status !== 200) throw new Error(text)
+  return body
+}
+
+export function verifyIn(all: TestCells, cell: number, token: string): Promise<WireAnswer> {
+  const headers = { authorization: `Bearer ${token}` }
+  return post(cellOf(all, cell).service.address, '/auth/verify', { method: 'GET', headers })
 }
 
 type CodeFacts = {

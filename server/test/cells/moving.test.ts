@@ -11,7 +11,7 @@ import { MOVING, ofBucket } from '../../src/store/cells/moving-tables.ts'
 import { startTestCells, type TestCells, until } from '../rig/cells.ts'
 import { collect, post, type WireAnswer } from '../rig/device.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
-import { A, B, cellOf, factsOf, grantIn, HOME } from './cells-scene.ts'
+import { A, B, cellOf, connectIn, factsOf, grantIn, HOME, type Tokens, verifyIn } from './cells-scene.ts'
 
 let all: TestCells
 beforeAll(async () => {
@@ -38,21 +38,8 @@ const move = (buckets: readonly number[], from: number, to: number) =>
 /** The cell that a process of cell `seen` says the bucket is in: where it would forward a request. */
 const placeOf = (bucket: number, seen = A) => contextOf(seen).cells?.map().buckets.get(bucket) ?? -1
 
-type Tokens = { readonly access_token: string; readonly refresh_token: string }
-
-async function connect(user: Member, issuer: number, holder: number): Promise<Tokens> {
-  const code = await all.device(issuer).code()
-  expect(await grantIn(all, holder, user, code.user_code)).toBe('granted')
-  const answer = await collect(all.device(issuer), code.device_code)
-  expect(answer.status).toBe(200)
-  return answer.body
-}
-
-const verify = (cell: number, token: string): Promise<WireAnswer> =>
-  post(cellOf(all, cell).service.address, '/auth/verify', {
-    method: 'GET',
-    headers: { authorization: `Bearer ${token}` },
-  })
+const connect = (user: Member, issuer: number, holder: number) => connectIn(all, user, issuer, holder)
+const verify = (cell: number, token: string) => verifyIn(all, cell, token)
 
 const refresh = (cell: number, token: string): Promise<WireAnswer> =>
   post(cellOf(all, cell).service.address, '/auth/oauth/refresh', {

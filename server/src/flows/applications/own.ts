@@ -12,10 +12,10 @@ import { deleteProposal, readProposal } from '../../store/applications/proposals
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { revokeGrants } from '../../store/grants/grants.ts'
 import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
 import { refusedOutsideHome } from '../cells/place.ts'
 import type { Context } from '../context.ts'
+import { revokeGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './reserved-names.ts'
@@ -145,7 +145,7 @@ export function deleteOwnApplication(context: Pick<Context, 'db'>, by: By, id: s
     if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
     await endTestModeOf(tx, actor, id)
     if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    await revokeGrants(tx, actor, { applicationId: id }, 'application_deleted')
+    await revokeGrantsOfApplication(tx, actor, id, 'application_deleted')
     await deleteProposal(tx, id)
     await setDeleted(tx, id)
     await recordEvent(tx, { kind: 'application.deleted', actor, accountId: account.id, applicationId: id })

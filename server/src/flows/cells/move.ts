@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { homeOf } from '../../core/cells/map.ts'
 import { bucketOfSlug } from '../../secrets/bucket.ts'
+import { readAppliedRevocation, readLastRevocation } from '../../store/applications/revocations.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { copyChanges, copyRows, countRows, deleteMissing, deleteRows, readHorizon } from '../../store/cells/copy.ts'
 import { nextMapVersion, readAccountBucket, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
@@ -206,6 +207,9 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
   const { source, target } = sides
   const { bucket } = each
   await deleteRows(target, bucket)
+  for (const end = performance.now() + COPIES_MS; !(await hasRevoked(sides.home, target)); await sleep(SHORT_MS)) {
+    if (performance.now() > end) throw new Error('the target has not revoked yet what the home cell revoked')
+  }
   let { rows, horizon } = await copyPass(sides, bucket, null)
   for (let pass = 1; pass <= PASSES; pass += 1) {
     const startedAt = performance.now()
@@ -219,7 +223,9 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
     const frozenAt = performance.now()
     if (await freezeBucket(source, bucket, FREEZE_MS)) {
       try {
-        if ((await countOpenDialogs(source, bucket, dialogCodeLifetimeMs)) === 0) {
+        const ready =
+          (await countOpenDialogs(source, bucket, dialogCodeLifetimeMs)) === 0 && (await hasRevoked(sides.home, source))
+        if (ready) {
           rows += await copyLast(sides, each, horizon)
           await inTransaction(source, async (tx) => {
             await markMoved(tx, each)
@@ -236,10 +242,19 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
       }
     }
     if (performance.now() > until)
-      throw new Error(`bucket ${bucket} always has open authorization codes or transactions`)
+      throw new Error(`bucket ${bucket} always has open authorization codes or transactions, or a cell is behind`)
     await sleep(SHORT_MS)
     horizon = (await copyPass(sides, bucket, horizon)).horizon
   }
+}
+
+/**
+ * Whether a cell has revoked what the home cell revoked for all. The target before it has rows of the bucket, so that it
+ * revokes nothing that was granted later. The source before it has no rows any more: the target may have done so before.
+ */
+async function hasRevoked(home: Postgres, cell: Session): Promise<boolean> {
+  const last = await readLastRevocation(home)
+  return (await readThisCell(cell)) === (await readThisCell(home)) || (await readAppliedRevocation(cell)) >= last
 }
 
 /** Rows that changed since `horizon`, and those that are gone. Outside the freeze: other changes go on. */

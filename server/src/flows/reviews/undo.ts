@@ -6,7 +6,6 @@ import { figuresOf } from '../../core/reviews/suspension.ts'
 import type { User } from '../../store/accounts/users.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
 import { readClock } from '../../store/device/partitions.ts'
-import { restoreGrants } from '../../store/grants/grants.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
   type Before,
@@ -20,6 +19,7 @@ import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
+import { restoreGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { asOperator } from '../operator/operator.ts'
 import { recordReview } from './decide.ts'
 import { notifyOwners } from './notify.ts'
@@ -92,7 +92,9 @@ async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   } else await markApplicationChanged(tx, application.id)
   await setPollInterval(tx, application.id, before.pollIntervalSeconds)
   const revived =
-    decision.revoked > 0 ? await restoreGrants(tx, byOperator(operator.id), application.id, decision.id) : 0
+    decision.decision === 'keep_and_revoke'
+      ? await restoreGrantsOfApplication(tx, byOperator(operator.id), application.id, decision.id)
+      : 0
   await markUndone(tx, decision.id, operator.id)
   await reopen(tx, review, before, now)
   await recordReview(tx, 'review.undone', operator, decision, { revived })

@@ -22,7 +22,8 @@ type Row = {
   public_client: boolean
   pkce_required: boolean
   resource_server: boolean
-  test_mode: { userId: string; keyId: number; digest: string; endsAt: number } | null
+  /** `userId`: null outside the home cell. */
+  test_mode: { userId: string | null; keyId: number; digest: string; endsAt: number } | null
   poll_interval_seconds: number | null
   suspended_at: number | null
   deleted_at: number | null
@@ -322,5 +323,5 @@ function fromRow(row: Row): Application {
 }
 
 function testModeFrom({ userId, keyId, digest, endsAt }: NonNullable<Row['test_mode']>): TestMode {
-  return { userId, secret: { keyId, digest: Buffer.from(digest, 'hex') }, endsAt }
+  return { userId: userId ?? '', secret: { keyId, digest: Buffer.from(digest, 'hex') }, endsAt }
 }

@@ -38,9 +38,9 @@ const rowsOf = (table: MovingTable, bucket: number, changed: string) =>
 
 /** Inserts or replaces rows of a table. */
 async function receiveRows(target: Queryable, table: MovingTable, rows: readonly string[]): Promise<void> {
-  const { name, cleared = [] } = table
+  const { name } = table
   const { key, copied } = await readColumns(target, name)
-  const values = copied.map((column) => (cleared.includes(column) ? 'null' : `(r.row).${column}`))
+  const values = copied.map((column) => `(r.row).${column}`)
   const replaced = copied.filter((column) => !key.includes(column)).map((column) => `${column} = excluded.${column}`)
   const conflict = replaced.length === 0 ? 'nothing' : `update set ${replaced.join(', ')}`
   const insert = `insert into ${name} (${copied.join(', ')}) select ${values.join(', ')}

@@ -14,8 +14,6 @@ export type MovingTable = {
   readonly only?: string
   /** Columns that may be changed at any time: the next use of the credential or session notes it again. */
   readonly unfenced?: readonly string[]
-  /** Columns that refer to rows that stay. */
-  readonly cleared?: readonly string[]
 }
 
 const of = (owner: Owner, name: string, more: Partial<MovingTable> = {}): MovingTable => ({
@@ -40,7 +38,7 @@ export const MOVING: readonly MovingTable[] = [
   of('user', 'passkeys'),
   of('user', 'authenticators'),
   of('user', 'recovery_codes'),
-  of('user', 'grants', { unfenced: ['last_used_on', 'used_generation'], cleared: ['revoked_by_decision'] }),
+  of('user', 'grants', { unfenced: ['last_used_on', 'used_generation'] }),
   of('user', 'links'),
   of('user', 'mails', { late: true, only: 'sent_at is null and given_up_at is null' }),
   of('user', 'code_entries', { late: true }),
@@ -81,6 +79,7 @@ export const STAYING = {
     'scopes',
     'applications',
     'application_secrets',
+    'application_revocations',
     'application_vettings',
     'webhook_endpoints',
   ],

@@ -23,6 +23,8 @@ const PUBLISHED = [
   'applications',
   'application_secrets (id, application_id, key_id, digest, label, created_at, revoked_at)',
   'application_vettings (application_id, requested_at, vetted_at, vetted_name, vetted_scopes)',
+  'application_revocations',
+  'application_test_modes (application_id, key_id, digest, started_at, ends_at)',
   'webhook_endpoints',
 ]
 
@@ -36,6 +38,8 @@ const REFUSED: readonly (readonly [table: string, changes: string])[] = [
   ['scopes', 'insert or update or delete'],
   ['applications', 'insert or update or delete'],
   ['application_secrets', 'insert or update of revoked_at, label or delete'],
+  ['application_revocations', 'insert or update or delete'],
+  ['application_test_modes', 'insert or update or delete'],
 ]
 
 export async function readWalLevel(session: Session): Promise<string> {
@@ -53,7 +57,9 @@ export async function publishGlobalTables(session: Session): Promise<void> {
     'update accounts set publisher = true where not publisher and id in (select account_id from applications)',
   )
   const { rows } = await session.query('select from pg_publication where pubname = $1', [PUBLICATION])
-  if (rows.length === 0) await session.query(`create publication ${PUBLICATION} for table ${PUBLISHED.join(', ')}`)
+  // A later version publishes more. Repeating `cell init` and `cell add` makes that known.
+  const [change, tables] = [rows.length === 0 ? 'create' : 'alter', PUBLISHED.join(', ')]
+  await session.query(`${change} publication ${PUBLICATION} ${rows.length === 0 ? 'for' : 'set'} table ${tables}`)
 }
 
 /** Tables of the list that have rows: a database with rows of its own cannot become a copy. */
@@ -80,7 +86,7 @@ export async function subscribe(home: Session, cell: Session, homeUrl: string, i
     'select from pg_subscription where subname = $1 and subdbid = (select oid from pg_database where datname = current_database())',
     [SUBSCRIPTION],
   )
-  if (rows.length > 0) return
+  if (rows.length > 0) return void (await cell.query(`alter subscription ${SUBSCRIPTION} refresh publication`))
   const url = homeUrl.replaceAll("'", "''")
   await cell.query(
     `create subscription ${SUBSCRIPTION} connection '${url}' publication ${PUBLICATION} with (create_slot = false, slot_name = '${slot}')`,
