@@ -34,12 +34,15 @@ export function makeDialogApplication(
 /** State of a window: the page it shows, and the address outside our hosts that it would have gone to. */
 export type Stand = { readonly page: Page; readonly url: URL; readonly left: URL | null }
 
+/** What a dialog needs of a service. */
+export type DialogService = Pick<TestService, 'address' | 'config' | 'context' | 'account' | 'user' | 'web'>
+
 /** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the redirect URI. */
 export class DialogWindow {
-  readonly service: TestService
+  readonly service: DialogService
   private readonly webs = new Map<string, Web>()
 
-  constructor(service: TestService) {
+  constructor(service: DialogService) {
     this.service = service
   }
 
@@ -111,7 +114,7 @@ export type DialogWish = {
   readonly path?: string
 }
 
-export function dialogAddress(service: TestService, { application, parameters = {}, path }: DialogWish): string {
+export function dialogAddress(service: DialogService, { application, parameters = {}, path }: DialogWish): string {
   const query = new URLSearchParams({
     client_id: application.id,
     response_type: 'code',
@@ -123,7 +126,7 @@ export function dialogAddress(service: TestService, { application, parameters = 
 
 /** From the application's link to the consent page, for a signed-in user. */
 export async function openQuestion(
-  service: TestService,
+  service: DialogService,
   wish: DialogWish,
 ): Promise<{ window: DialogWindow; at: Stand }> {
   const window = await new DialogWindow(service).signIn(wish.user ?? service.user)
@@ -134,7 +137,7 @@ export async function openQuestion(
 export type Allowed = { readonly code: string; readonly pkce: Pkce; readonly returned: URL }
 
 /** The user grants; returns the parameters of the redirect. */
-export async function allow(service: TestService, wish: DialogWish): Promise<Allowed> {
+export async function allow(service: DialogService, wish: DialogWish): Promise<Allowed> {
   const pkce = makePkce()
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' }
   const { window } = await openQuestion(service, { ...wish, parameters: { ...challenge, ...wish.parameters } })
@@ -145,7 +148,7 @@ export async function allow(service: TestService, wish: DialogWish): Promise<All
 
 /** Exchange by the application's server, in the native dialect. */
 export function exchange(
-  service: TestService,
+  service: Pick<TestService, 'address'>,
   application: MadeApplication,
   { code, pkce }: Pick<Allowed, 'code' | 'pkce'>,
   given: Record<string, string> = {},

@@ -4,7 +4,8 @@
  */
 import type { CellLink } from '../../cell-link.ts'
 import { prefixesOf } from '../../core/cells/code-prefix.ts'
-import { type CellMap, homeOf } from '../../core/cells/map.ts'
+import { type Cell, type CellMap, cellOfBucket, homeOf } from '../../core/cells/map.ts'
+import { bucketOfSlug } from '../../secrets/bucket.ts'
 import { readCellMap, readMapVersion } from '../../store/cells/map.ts'
 import { type Queryable, Unavailable } from '../../store/postgres/postgres.ts'
 
@@ -13,6 +14,8 @@ export type Cells = {
   readonly own: number
   map(): CellMap
   isHome(): boolean
+  /** The cell of an account, also if there is no such account. Null: its bucket is in none. */
+  cellOfAccount(slug: string): Cell | null
   /** First digits of the user codes that this cell issues at this time. */
   prefixes(now: number): readonly string[]
   refresh(): Promise<void>
@@ -22,7 +25,7 @@ export type Cells = {
 }
 
 /** All questions. Each may be repeated: the second time changes nothing. http/cells/questions.ts answers them. */
-export type Question = 'hand-over' | 'give-back' | 'close' | 'look' | 'settle' | 'decided'
+export type Question = 'hand-over' | 'give-back' | 'close' | 'look' | 'settle' | 'decided' | 'account' | 'dialog'
 
 /** Path of a question. */
 export const QUESTIONS = '/cells/'
@@ -34,6 +37,7 @@ export function createCells(own: number, db: Queryable, link: CellLink, deviceCo
     own,
     map: () => map,
     isHome: () => homeOf(map)?.id === own,
+    cellOfAccount: (slug) => cellOfBucket(map, map.accountBuckets.get(slug) ?? bucketOfSlug(slug)),
     prefixes: (now) => prefixesOf(map.prefixes, own, now, deviceCodeLifetimeMs),
     refresh: async () => {
       const version = await readMapVersion(db)

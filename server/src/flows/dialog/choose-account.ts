@@ -5,11 +5,19 @@ import type { Context } from '../context.ts'
 
 export type ChosenAccount = { readonly slug: string; readonly origin: string }
 
-/** `typed` is the account name alone or its whole URL. Null if there is no such account. */
+/**
+ * `typed` is the account name alone or its whole URL. Null if there is no such account. Throws Unavailable if its cell
+ * does not answer.
+ */
 export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
   const slug = slugIn(typed, new URL(context.config.publicUrl).host)
-  const account = slug === null ? null : await findAccount(context.db, slug)
-  return account && { slug: account.slug, origin: accountOrigin(context, account.slug) }
+  return slug !== null && (await isKnown(context, slug)) ? { slug, origin: accountOrigin(context, slug) } : null
+}
+
+async function isKnown({ db, cells }: Context, slug: string): Promise<boolean> {
+  const cell = cells?.cellOfAccount(slug)
+  if (!cells || !cell || cell.id === cells.own) return (await findAccount(db, slug)) !== null
+  return (await cells.ask<{ known: boolean }>(cell.id, 'account', { slug })).known
 }
 
 function slugIn(typed: string, host: string): string | null {

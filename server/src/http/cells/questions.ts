@@ -11,9 +11,12 @@ import { type DeliveryTicket, type Settlement, settleWhereItIs } from '../../flo
 import { closeClaimedCode, giveBackCode, handOverCode } from '../../flows/device/hand-over.ts'
 import { type Look, lookHere } from '../../flows/device/poll.ts'
 import { wakePolls } from '../../flows/device/wake-polls.ts'
+import { receiveDialog } from '../../flows/dialog/hand-over.ts'
 import { signCellResponse, verifyCellRequest } from '../../secrets/cells/cell-message.ts'
+import { findAccount } from '../../store/accounts/accounts.ts'
 import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { CodeRow } from '../../store/device/hand-over.ts'
+import type { DialogRow } from '../../store/dialog/hand-over.ts'
 import { singleHeader } from '../header.ts'
 
 /** The largest question contains a device code with its scopes and state. */
@@ -26,6 +29,8 @@ type Body = {
   look: Look
   settle: { readonly ticket: DeliveryTicket; readonly how: Settlement }
   decided: { readonly id: string }
+  account: { readonly slug: string }
+  dialog: { readonly row: DialogRow }
 }
 
 type Answers = {
@@ -43,6 +48,11 @@ const answers: Answers = {
   },
   decided: async (context, _cells, { id }) => {
     await wakePolls(context, id)
+    return {}
+  },
+  account: async ({ db }, _cells, { slug }) => ({ known: (await findAccount(db, slug)) !== null }),
+  dialog: async (context, _cells, { row }) => {
+    await receiveDialog(context, row)
     return {}
   },
 }

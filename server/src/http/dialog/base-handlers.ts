@@ -6,6 +6,7 @@
 import { redirectHost, withAnswer } from '../../core/dialog/redirect-uri.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
+import { handOverDialog } from '../../flows/dialog/hand-over.ts'
 import { type DialogRefusal, openDialog, openPushed, pushedReference } from '../../flows/dialog/open.ts'
 import { type OpenQuestion, readQuestion } from '../../flows/dialog/read.ts'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog/problem.tsx'
@@ -115,6 +116,7 @@ export const passOn: BaseHandler = async (context, request) => {
   if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
     return problem(request, 'other_browser', null)
   }
+  if (!(await handOverDialog(context, dialogId, slug))) return problem(request, 'expired', null)
   const { keys, cell } = context.config
   const text = signAccountReference(keys, dialogId, slug, browserDigest, ownBucket(cell))
   return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }

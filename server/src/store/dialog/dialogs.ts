@@ -24,9 +24,10 @@ type Row = {
   now: number
 }
 
+/** A dialog that was handed to another cell is not here. */
 const DIALOG = `select id, application_id, redirect_uri, scopes, state, code_challenge, expires_at, decided_at, user_id,
     grant_id, lease_id, leased_until, idempotency_key, used_at, now() as now
-  from dialogs where id = $1`
+  from dialogs where id = $1 and handed_to is null`
 
 export type FoundDialog = { readonly dialog: Dialog; readonly now: number }
 
@@ -62,7 +63,7 @@ export async function readDialog(db: Queryable, id: string): Promise<FoundDialog
 export async function openInBrowser(db: Queryable, id: string, browser: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update dialogs set opened_in = $2
-     where id = $1 and decided_at is null and (opened_in is null or opened_in = $2)`,
+     where id = $1 and decided_at is null and handed_to is null and (opened_in is null or opened_in = $2)`,
     [id, browser],
   )
   return rowCount === 1
