@@ -65,7 +65,7 @@ export function createEndpointServer(
     const { route, form } = received
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
-    const to = route.issuesCodes ? forwarder?.cellForNewCode(request) : known && forwarder?.cellOfTexts(request, known)
+    const to = forwarder && whereTo(forwarder, route, request, segments, known)
     // Requests with a device code are polls, on every path.
     if (to) return { to, body: form?.bytes ?? EMPTY, poll: known?.get('device_code') !== undefined }
     const asked = {
@@ -88,6 +88,20 @@ export function createEndpointServer(
     noteRequest(context, route, asked, query.includes('secret'), answer)
     return null
   }
+}
+
+/** Null: this cell. `known`: null if the parameters cannot be read. */
+function whereTo(
+  forwarder: Forwarder,
+  { issuesCodes }: Endpoint,
+  request: IncomingMessage,
+  { account }: Segments,
+  known: FormFields | null,
+): Cell | null {
+  if (issuesCodes) return forwarder.cellForNewCode(request)
+  // An account's id says nothing of its cell.
+  if (account !== undefined && !account.startsWith('acc_')) return forwarder.cellOfSlug(request, account)
+  return known && forwarder.cellOfTexts(request, known)
 }
 
 const EMPTY = Buffer.alloc(0)

@@ -110,7 +110,7 @@ describe('the cell of a request', () => {
     expect(stdout + stderr).not.toMatch(/warning|alert/i)
   })
 
-  test.each<{ what: string; sent: Sent & { host?: string }; cell: string }>([
+  test.each<{ what: string; sent: Sent & { host?: string }; path?: string; cell: string }>([
     {
       what: 'a device code in a form',
       sent: { form: { SVCappid: 'a', device_code: text('lkd_', 0xf002) } },
@@ -137,6 +137,12 @@ describe('the cell of a request', () => {
     { what: 'a token to revoke', sent: { form: { token: text('lka_', 0x122) } }, cell: 'one' },
     { what: 'an authorization code', sent: { form: { code: text('lkc_', 0xf002) } }, cell: 'two' },
     { what: 'a reported credential', sent: { form: { credential: text('lkk_', 0x123) } }, cell: 'two' },
+    {
+      what: 'an account of the management API',
+      path: '/manage/1/accounts/large/users',
+      sent: { method: 'GET', headers: { authorization: 'Bearer lkm_AAAAAAAAAAAAAAAA' } },
+      cell: 'two',
+    },
     { what: 'a dialog', sent: { query: { request: text('lkq_', 0xf002) }, method: 'GET' }, cell: 'two' },
     {
       what: 'a pushed request',
@@ -159,9 +165,9 @@ describe('the cell of a request', () => {
       sent: { host: `${ACME}.service.example`, form: { code: text('lkc_', 0xf002) } },
       cell: 'one',
     },
-  ])('is found by $what', async ({ sent, cell }) => {
+  ])('is found by $what', async ({ sent, path, cell }) => {
     // Twice: a request to any cell would reach another one.
-    for (let round = 0; round < 4; round += 1) expect(cellOf((await ask(sent)).body.name)).toBe(cell)
+    for (let round = 0; round < 4; round += 1) expect(cellOf((await ask(sent, path)).body.name)).toBe(cell)
   })
 
   test('is any cell for a code request, a secret, and a bucket that is in none', async () => {

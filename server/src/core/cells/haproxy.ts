@@ -88,8 +88,11 @@ const frontend = ({ host, folder, bind }: ProxySettings) => `frontend service
 
     acl of_account var(txn.host) -m end .${host}
     http-request set-var(txn.slug) var(txn.host),regsub(\\.${host.replaceAll('.', '\\.')}$,) if of_account
-    http-request set-var(txn.bucket) var(txn.slug),map(${folder}/${ACCOUNTS_MAP}) if of_account
-    http-request set-var(txn.bucket) var(txn.slug),crc32,mod(4096) if of_account !{ var(txn.bucket) -m found }
+    # The management API has the slug in the path, or an id, which says nothing of the cell.
+    http-request set-var(txn.slug) path,field(5,/) if !of_account { path_beg /manage/1/accounts/ } !{ path_beg /manage/1/accounts/acc_ }
+    acl has_slug var(txn.slug) -m found
+    http-request set-var(txn.bucket) var(txn.slug),map(${folder}/${ACCOUNTS_MAP}) if has_slug
+    http-request set-var(txn.bucket) var(txn.slug),crc32,mod(4096) if has_slug !{ var(txn.bucket) -m found }
 
     acl has_text var(txn.text) -m found
 ${BUCKETED_PARAMETERS.flatMap(textRules).join('\n')}

@@ -16,7 +16,7 @@ import { BUCKETED_PARAMETERS, otherCell } from '../../core/cells/routing.ts'
 import { readAddress } from '../../core/network.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Cells } from '../../flows/cells/cells.ts'
-import { bucketOf, bucketOfSlug } from '../../secrets/bucket.ts'
+import { bucketOf } from '../../secrets/bucket.ts'
 import { isForwarded, signForwarded } from '../../secrets/cells/forwarded.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import type { Counter } from '../../telemetry/family.ts'
@@ -69,7 +69,7 @@ export type Forwarder = {
 }
 
 export function createForwarder(
-  { own, map, prefixes }: Pick<Cells, 'own' | 'map' | 'prefixes'>,
+  { own, map, prefixes, cellOfAccount }: Pick<Cells, 'own' | 'map' | 'prefixes' | 'cellOfAccount'>,
   keys: Keyset,
   now: () => number,
   count: Counter<'answered' | 'failed'>,
@@ -94,12 +94,13 @@ export function createForwarder(
     return found
   }
   /** A request is forwarded once: the cell that it was forwarded to answers, whatever its own map says. */
-  const otherThan = (request: IncomingMessage, bucket: number | null) =>
-    forwarded(request) ? null : otherCell(map(), own, bucket)
+  const once = (request: IncomingMessage, cell: Cell | null) =>
+    cell === null || cell.id === own || forwarded(request) ? null : cell
+  const otherThan = (request: IncomingMessage, bucket: number | null) => once(request, otherCell(map(), own, bucket))
 
   return {
     forwarded,
-    cellOfSlug: (request, slug) => otherThan(request, map().accountBuckets.get(slug) ?? bucketOfSlug(slug)),
+    cellOfSlug: (request, slug) => once(request, cellOfAccount(slug)),
     cellOfTexts: (request, parameters) => {
       for (const name of BUCKETED_PARAMETERS) {
         const text = parameters.get(name)
@@ -110,8 +111,7 @@ export function createForwarder(
       return otherThan(request, bucketOf(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''))
     },
     // A new cell waits until the codes of the home cell with its prefixes have expired.
-    cellForNewCode: (request) =>
-      prefixes(now()).length > 0 || forwarded(request) || homeOf(map())?.id === own ? null : homeOf(map()),
+    cellForNewCode: (request) => (prefixes(now()).length > 0 ? null : once(request, homeOf(map()))),
     forward: async (misrouted) => {
       try {
         await pass(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
