@@ -206,6 +206,7 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
       suspended: 4,
       failingWebhooks: { count: 1, applications: [{ id: ID, name: 'Acme Signage' }] },
     },
+    cell: null,
     waitingSuspensions: { count: 1, oldest: NOW - 2 * 60 * MINUTE },
     ...given,
   }
