@@ -51,6 +51,8 @@ export type Endpoint = RouteKey & {
   readonly operation: Operation
   /** Answers with a new user code. A cell that has no prefixes for them yet forwards the request. */
   readonly issuesCodes?: true
+  /** Only the home cell can answer; others forward the request. */
+  readonly atHome?: true
 }
 
 /** Route for browsers on the base host. */

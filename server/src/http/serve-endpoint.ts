@@ -93,12 +93,13 @@ export function createEndpointServer(
 /** Null: this cell. `known`: null if the parameters cannot be read. */
 function whereTo(
   forwarder: Forwarder,
-  { issuesCodes }: Endpoint,
+  { issuesCodes, atHome }: Endpoint,
   request: IncomingMessage,
   { account }: Segments,
   known: FormFields | null,
 ): Cell | null {
   if (issuesCodes) return forwarder.cellForNewCode(request)
+  if (atHome) return forwarder.homeCell(request)
   // An account's id says nothing of its cell.
   if (account !== undefined && !account.startsWith('acc_')) return forwarder.cellOfSlug(request, account)
   return known && forwarder.cellOfTexts(request, known)

@@ -4,10 +4,7 @@
  */
 import { runningTestMode } from '../../core/applications/test-mode.ts'
 import { byApplication } from '../../core/audit/actor.ts'
-import { readTypedCode } from '../../core/device/user-code.ts'
 import { isTestSecret } from '../../secrets/test-secret.ts'
-import { digestUserCode } from '../../secrets/user-code.ts'
-import { findByUserCode } from '../../store/device/codes.ts'
 import type { Context } from '../context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
 import { enterUserCode } from './enter-code.ts'
@@ -38,13 +35,9 @@ export async function decideTestCode(context: Context, given: TestDecision): Pro
   const test = runningTestMode(application, context.applications.now())
   // The same answer for a wrong secret: the application's own must not tell whether test mode is on.
   if (!isTestSecret(context.config.keys, test?.secret ?? null, given.testSecret) || !test) return INVALID_SECRET
-  const read = readTypedCode(given.userCode)
-  const digests = read.answer === 'code' ? digestUserCode(context.config.keys, read.userCode) : null
-  const found = digests && (await findByUserCode(context.db, digests))
-  if (found?.code.applicationId !== application.id) return INVALID
   const actor = byApplication(application.id)
   const entered = await enterUserCode(context, test.userId, given.userCode, actor)
-  if (entered.outcome !== 'claimed' || entered.application.id !== application.id) return INVALID
+  if (entered.outcome !== 'claimed') return INVALID
   if (given.decision === 'reject') {
     const { outcome } = await rejectDeviceCode(context, test.userId, entered.code, null, actor)
     return outcome === 'rejected' ? { outcome: 'rejected' } : INVALID

@@ -143,6 +143,8 @@ async function claimUserCode(
   }
   if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode))) return null
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
+  // In test mode an application decides its own codes only.
+  if (actor.kind === 'application' && actor.id !== application.id) return NOT_RECOGNISED
   if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
   // Codes of an application in test mode are decided by its own tests only.
   if (actor.kind === 'user' && runningTestMode(application, locked.now)) return NOT_RECOGNISED

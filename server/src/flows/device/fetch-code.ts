@@ -13,7 +13,7 @@ import { hasMoved } from '../../store/cells/moves.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
-import { type ClaimedElsewhere, type HandOverAnswer, handOverCode, receiveCode } from './hand-over.ts'
+import { type ClaimedElsewhere, type HandOverAnswer, handOverCode, receiveCode, type TypedCode } from './hand-over.ts'
 
 export type FetchedCode =
   /** It is in this cell, or not open: the claim finds out. */
@@ -56,7 +56,9 @@ async function fetchCode(
   const issuer = issuerOf(cells.map().prefixes, userCode, applications.now(), config.deviceCodeLifetimeMs)
   if (issuer === null) return null
   const digests = digestUserCode(config.keys, userCode).map((digest) => digest.toString('hex'))
-  const answer = await askIssuer(context, cells, issuer, digests)
+  // In test mode an application gets its own codes only.
+  const which = { digests, applicationId: actor.kind === 'application' ? actor.id : null }
+  const answer = await askIssuer(context, cells, issuer, which)
   switch (answer.answer) {
     case 'handed':
       await receiveCode(context, issuer, answer.row, answer.handovers)
@@ -68,14 +70,9 @@ async function fetchCode(
   }
 }
 
-function askIssuer(
-  context: Context,
-  cells: Cells,
-  issuer: number,
-  digests: readonly string[],
-): Promise<HandOverAnswer> {
-  if (issuer === cells.own) return handOverCode(context, cells, { digests }, null)
-  return cells.ask<HandOverAnswer>(issuer, 'hand-over', { digests, to: cells.own })
+function askIssuer(context: Context, cells: Cells, issuer: number, which: TypedCode): Promise<HandOverAnswer> {
+  if (issuer === cells.own) return handOverCode(context, cells, which, null)
+  return cells.ask<HandOverAnswer>(issuer, 'hand-over', { ...which, to: cells.own })
 }
 
 /** As for a code that was claimed in this cell: an account that bars the application does not close its codes. */

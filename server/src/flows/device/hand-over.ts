@@ -41,8 +41,11 @@ export type HandOverAnswer =
 /** A code is rarely handed over while its holder is asked for it. */
 const TRIES = 5
 
+/** Digests of a user code. `applicationId`: null if it may be the code of any application. */
+export type TypedCode = { readonly digests: readonly string[]; readonly applicationId: string | null }
+
 /** By user code; or by key, for a poll of an expired code that its holder never received. */
-export type WhichCode = { readonly digests: readonly string[] } | { readonly key: DeviceCodeKey }
+export type WhichCode = TypedCode | { readonly key: DeviceCodeKey }
 
 /** In the issuer's cell. `to`: the cell that asks; null: the issuer itself. */
 export async function handOverCode(
@@ -93,7 +96,9 @@ async function decideHandOver(
   const found = 'key' in which ? await lockDeviceCode(tx, which.key) : await lockIssuedCode(tx, digests ?? [])
   // Queried in every case, for equal timing.
   const known = digests && (await findByUserCode(tx, digests))
-  if (!found) return { answer: known ? 'known' : 'unknown' }
+  const wanted = 'key' in which ? null : which.applicationId
+  if (!found || (wanted ?? found.code.applicationId) !== found.code.applicationId)
+    return { answer: known ? 'known' : 'unknown' }
   const step = handOver(found.code, to, found.now)
   switch (step.answer) {
     case 'elsewhere':

@@ -64,6 +64,8 @@ export type Forwarder = {
   cellOfTexts(request: IncomingMessage, parameters: Parameters): Cell | null
   /** The cell that can issue a user code. Null: this one. */
   cellForNewCode(request: IncomingMessage): Cell | null
+  /** The home cell. Null: this is it. */
+  homeCell(request: IncomingMessage): Cell | null
   /** Throws a Refusal if the other cell does not answer. */
   forward(misrouted: Misrouted): Promise<void>
 }
@@ -112,6 +114,7 @@ export function createForwarder(
     },
     // A new cell waits until the codes of the home cell with its prefixes have expired.
     cellForNewCode: (request) => (prefixes(now()).length > 0 ? null : once(request, homeOf(map()))),
+    homeCell: (request) => once(request, homeOf(map())),
     forward: async (misrouted) => {
       try {
         await pass(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))

@@ -23,7 +23,7 @@ import { singleHeader } from '../header.ts'
 const MAX_BYTES = 1_048_576
 
 type Body = {
-  'hand-over': { readonly digests: readonly string[]; readonly to: number }
+  'hand-over': { readonly digests: readonly string[]; readonly applicationId: string | null; readonly to: number }
   'give-back': { readonly row: CodeRow; readonly handovers: number; readonly issuer: number }
   close: { readonly key: DeviceCodeKey }
   look: Look
@@ -38,7 +38,8 @@ type Answers = {
 }
 
 const answers: Answers = {
-  'hand-over': (context, cells, { digests, to }) => handOverCode(context, cells, { digests }, to),
+  'hand-over': (context, cells, { digests, applicationId, to }) =>
+    handOverCode(context, cells, { digests, applicationId }, to),
   'give-back': (context, _cells, { row, handovers, issuer }) => giveBackCode(context, issuer, row, handovers),
   close: async (context, _cells, { key }) => ({ closed: await closeClaimedCode(context, key) }),
   look: async (context, _cells, look) => ({ result: await lookHere(context, look) }),

@@ -27,6 +27,7 @@ export const decideTestCode = {
   path: '/auth/test/decision',
   dialect: 'interface',
   handler,
+  atHome: true,
   operation: {
     id: 'decideTestCode',
     tag: 'Device flow',
