@@ -1509,6 +1509,9 @@ ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
 ALTER TABLE ONLY public.grants
+    ADD CONSTRAINT grants_revoked_by_decision_fkey FOREIGN KEY (revoked_by_decision) REFERENCES public.review_decisions(id);
+
+ALTER TABLE ONLY public.grants
     ADD CONSTRAINT grants_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.identity_provider_roles

@@ -20,9 +20,6 @@ create table application_revocations (
 -- The last one that was applied here.
 alter table this_cell add column revocations_applied bigint not null default 0;
 
--- The decision is in the home cell, the grant in any.
-alter table grants drop constraint grants_revoked_by_decision_fkey;
-
 -- The cell of the account whose user answers it. Null: this one.
 alter table dialogs add column handed_to smallint;
 

@@ -115,11 +115,27 @@ test('a suspension with revocation ends the grants in every cell once, and none 
   expect(await eventsOf(application)).toHaveLength(3)
 })
 
+/** Decisions are in the home cell only. */
+async function insertDecision({ id }: MadeApplication): Promise<string> {
+  const { db } = contextOf(HOME)
+  await db.query(
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
+     values ('rev_000000000001', $1, now(), 'operator', 'review', 0, '{}', now(), 1, false, now())`,
+    [id],
+  )
+  const { rows } = await db.query<{ id: string }>(
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, seen, operators)
+     values ('dec_000000000001', 'rev_000000000001', now(), $1, 'keep_and_revoke', 'phishing', 'words', false, '', array[$1]) returning id`,
+    [owner.id],
+  )
+  return rows[0]?.id ?? ''
+}
+
 test('what a review revoked in every cell is restored in every cell when the decision is undone', async () => {
   const application = await makeKnownApplication()
   const grants = await connectEverywhere(application)
   const { db } = contextOf(HOME)
-  const [decision, operator] = ['dec_000000000001', byOperator(owner.id)]
+  const [decision, operator] = [await insertDecision(application), byOperator(owner.id)]
   await db.transaction(async (tx) => {
     await markApplicationChanged(tx, application.id)
     expect(await revokeGrantsOfApplication(tx, operator, application.id, 'revoked_by_review', decision)).toBe(1)

@@ -22,6 +22,8 @@ test('a row that moves refers to rows that move before it, or to global ones', (
     const at = moving.indexOf(table)
     if (at === -1) continue
     seen += 1
+    // Not a foreign key outside the home cell (`dropKeysToHome`).
+    if (column === 'revoked_by_decision') continue
     const known = global.has(referenced) || moving.slice(0, at).includes(referenced)
     expect(known, `${table}.${column} refers to ${referenced}`).toBe(true)
   }

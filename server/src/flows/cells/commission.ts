@@ -15,6 +15,7 @@ import {
   setThisCell,
 } from '../../store/cells/map.ts'
 import {
+  dropKeysToHome,
   isCopied,
   publishGlobalTables,
   readFilledTables,
@@ -75,6 +76,7 @@ export async function addCell(
     if (added === null) return exists(`Another cell has the number ${cell.id} or the name ${cell.name}.`)
     await setThisCell(session, cell.id)
     await refuseOtherChanges(session)
+    await dropKeysToHome(session)
     await withSession(home, (homeSession) => subscribe(homeSession, session, homeUrl, cell.id))
     return (await waitForCopy(session))
       ? done({ id: cell.id, ...added })

@@ -109,6 +109,11 @@ export async function refuseOtherChanges(cell: Session): Promise<void> {
   }
 }
 
+/** The decisions of reviews are in the home cell, the grants that they revoked in any. */
+export async function dropKeysToHome(cell: Session): Promise<void> {
+  await cell.query('alter table grants drop constraint if exists grants_revoked_by_decision_fkey')
+}
+
 /** Whether the first copy of every table is complete. */
 export async function isCopied(cell: Session): Promise<boolean> {
   const { rows } = await cell.query<{ copied: boolean }>(
