@@ -19,7 +19,7 @@ const HOUR = 60 * 60 * 1000
 const MONTH = 31 * 24 * HOUR
 
 /** Longer than all pauses between attempts at a webhook but the last one. */
-const LOOKS = 12
+const LOOKS = 40
 
 /** Processes notice within two seconds that the clock has moved. */
 const NOTICED_MS = 3_000
@@ -66,7 +66,8 @@ async function archiveMonths({ database, context, config }: TestService): Promis
       const archiving = { session, db: context.db, keys: config.keys }
       const archived = await archiveAudit(archiving, { before: row?.month ?? '', file })
       rmSync(file, { force: true })
-      if (archived.outcome === 'nothing') return []
+      // Refused while the newest seal is in that month: archived with the next one.
+      if (archived.outcome === 'nothing' || archived.outcome === 'refused') return []
       if (archived.outcome !== 'archived') return [`archiving: ${archived.reason}`]
     }
   } finally {
