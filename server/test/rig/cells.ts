@@ -141,7 +141,7 @@ export async function startTestCells(
   }
 }
 
-async function startLogicalPostgres(): Promise<OwnPostgres> {
+export async function startLogicalPostgres(): Promise<OwnPostgres> {
   const postgres = await startOwnPostgres()
   const client = new pg.Client({ connectionString: postgres.url })
   await client.connect()

@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createRedisGate } from '../../src/gate/redis-gate.ts'
 import { openRedis } from '../../src/gate/redis-link.ts'
-import type { PrivateRedis } from './private-redis.ts'
+import type { InspectedRedis } from './private-redis.ts'
 
 const LONG_MS = 60 * 60 * 1000
 
@@ -13,7 +13,7 @@ const CODES_AT_ONCE = 500
 const PAUSE_MS = 1_000
 
 /** Returns the memory that Redis needs for all of them, in bytes. */
-export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Promise<number> {
+export async function fillGate(redis: InspectedRedis, ids: readonly string[]): Promise<number> {
   let lost = false
   const link = openRedis(redis.url, (answers) => {
     lost ||= !answers
@@ -42,7 +42,7 @@ export async function fillGate(redis: PrivateRedis, ids: readonly string[]): Pro
 }
 
 /** Until it is connected, the gate answers by itself and writes nothing. */
-async function connected(redis: PrivateRedis, poll: () => Promise<unknown>): Promise<void> {
+async function connected(redis: InspectedRedis, poll: () => Promise<unknown>): Promise<void> {
   for (let tries = 0; tries < 100; tries += 1) {
     await poll()
     if ((await redis.keys()) > 0) {

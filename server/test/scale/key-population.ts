@@ -1,6 +1,7 @@
 /** Applications, grants, authenticators and sessions in bulk, all made with one key: rows as the service writes them. */
 import { randomUUID } from 'node:crypto'
 import { createApplicationSecret, digestApplicationSecret } from '../../src/secrets/application-secret.ts'
+import { BUCKET } from '../../src/secrets/bucket.ts'
 import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
@@ -29,10 +30,10 @@ const CHUNK = 5_000
 /** So many users are signed in. */
 const SESSIONS = 1_000
 
-type Given = {
+export type Given = {
   readonly database: Pick<TestDatabase, 'query'>
   readonly keys: Keyset
-  readonly account: { readonly id: string; readonly slug: string }
+  readonly account: { readonly id: string; readonly slug: string; readonly bucket?: number }
   /** Owns every grant. */
   readonly userId: string
   readonly accessTokenLifetimeMs: number
@@ -100,7 +101,8 @@ async function addSessions({ database, keys, account }: Given, userIds: readonly
   return ids.map((id) => ({ cookie: signSession(keys, id, account.slug) }))
 }
 
-async function addGrants(
+/** In the bucket of the account. */
+export async function addGrants(
   { database, keys, account, userId, accessTokenLifetimeMs }: Given,
   applications: readonly MadeApplication[],
   count: number,
@@ -113,7 +115,7 @@ async function addGrants(
     const grant: GrantWithSecret = {
       id: createGrantId(),
       secret: createGrantSecret(),
-      bucket: 0,
+      bucket: account.bucket ?? BUCKET,
       accountId: account.id,
       userId,
       applicationId: by.id,
@@ -132,8 +134,8 @@ async function addGrants(
     return { by, grant }
   })
   await database.query(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on)
-     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on, bucket)
+     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date, $9
      from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as g(id, secret, application_id, variant)`,
     [
       grants.map(({ grant }) => grant.id),
@@ -144,6 +146,7 @@ async function addGrants(
       userId,
       keys.signing.id,
       new Date(now),
+      account.bucket ?? BUCKET,
     ],
   )
   for (const { by, grant } of grants) {

@@ -7,35 +7,44 @@ import { createRedis } from '../../../tools/engine-processes.ts'
 import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 
-export type PrivateRedis = {
-  readonly url: string
-  readonly pid: number
+/** What a measurement asks a Redis. */
+export type InspectedRedis = {
   usedMemory(): Promise<number>
   keys(): Promise<number>
   forgetEverything(): Promise<void>
-  stop(): void
+  readonly url: string
 }
+
+export type PrivateRedis = InspectedRedis & { readonly pid: number; stop(): void }
 
 export async function startPrivateRedis(): Promise<PrivateRedis> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-million-'))
   const engine = createRedis(folder, await freePort())
   engine.start()
-  const redis = new Redis(engine.url)
+  const { close, ...redis } = inspectRedis(engine.url)
   // It may need another moment to listen; the client retries.
-  redis.on('error', () => {})
-  await redis.ping()
+  await redis.keys()
   return {
-    url: engine.url,
+    ...redis,
     pid: engine.pid() ?? 0,
+    stop: () => {
+      close()
+      engine.stop('SIGTERM')
+      removeFolder(folder)
+    },
+  }
+}
+
+export function inspectRedis(url: string): InspectedRedis & { close(): void } {
+  const redis = new Redis(url)
+  redis.on('error', () => {})
+  return {
+    url,
     usedMemory: async () => Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1]),
     keys: () => redis.dbsize(),
     forgetEverything: async () => {
       await redis.flushall()
     },
-    stop: () => {
-      redis.disconnect()
-      engine.stop('SIGTERM')
-      removeFolder(folder)
-    },
+    close: () => redis.disconnect(),
   }
 }

@@ -1,0 +1,51 @@
+/** HAProxy is reloaded while devices poll, request codes and credentials are verified: no request fails. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Device } from '../../rig/device.ts'
+import type { OpenLoad } from '../../scale/open-load.ts'
+import type { Ground } from './ground.ts'
+import { underPolls } from './waiting-codes.ts'
+
+const RELOADS = 5
+const PAUSE_MS = 1_000
+const LANES = 4
+
+export async function reloadProxy(ground: Ground, polls: OpenLoad) {
+  const device = new Device(ground.address, ground.application)
+  let [over, requests] = [false, 0]
+  const wrong: string[] = []
+  const request = async () => {
+    while (!over) {
+      const answer = await device.request().catch((error: NodeJS.ErrnoException) => error.code ?? error.message)
+      requests += 1
+      if (typeof answer === 'string') wrong.push(`a code request failed: ${answer}`)
+      else if (answer.status !== 200) wrong.push(`a code request was answered ${answer.status} ${answer.text}`)
+      await sleep(20)
+    }
+  }
+  const workers = new Set(ground.proxyPids())
+  const { failed } = await underPolls(polls, async () => {
+    const lanes = Array.from({ length: LANES }, request)
+    for (let reload = 0; reload < RELOADS; reload += 1) {
+      await sleep(PAUSE_MS)
+      ground.reloadProxy()
+      await sleep(PAUSE_MS)
+      for (const pid of ground.proxyPids()) workers.add(pid)
+    }
+    over = true
+    await Promise.all(lanes)
+  })
+  const failures = [...failed, ...wrong]
+  // The master stays, and every reload has a worker of its own.
+  const reloaded = workers.size - 2
+  return {
+    step: 'HAProxy reloaded',
+    reloads: reloaded,
+    code_requests: requests,
+    failed: failures.length,
+    problems: [...new Set(failures)].slice(0, 10),
+    missed: [
+      ...(failures.length > 0 ? ['a request failed while HAProxy was reloaded'] : []),
+      ...(reloaded < RELOADS ? [`HAProxy was reloaded ${reloaded} times instead of ${RELOADS}`] : []),
+    ],
+  }
+}
