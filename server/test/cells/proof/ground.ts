@@ -66,7 +66,8 @@ export async function openGround<T>(work: (ground: Ground) => Promise<T>): Promi
   try {
     const ports: Port[][] = []
     for (const _ of CELLS) ports.push(await freePorts(SERVERS_PER_CELL))
-    const cells = await Promise.all(CELLS.map((id) => startEngines(folder, id, stops)))
+    const cells: Cell[] = []
+    for (const id of CELLS) cells.push(await startEngines(folder, id, stops))
     const home = cellOf(cells, 0)
     const application = await registerApplication(home)
     const run = (...args: readonly string[]) => runLatchkey(home.environment, args)

@@ -98,7 +98,9 @@ export async function allow(web: Web, { userCode }: WaitingCode): Promise<number
   const shown = await served(() => web.send('GET', location ?? ''))
   demand('the question', shown.text.includes('action="/connect/decision"'), shown)
   // Asked for where many users were asked from one network within minutes, as happens here.
-  const retyped = shown.text.includes('name="last_group"') ? { last_group: groupDigits(userCode).split(' ').at(-1) ?? '' } : {}
+  const retyped = shown.text.includes('name="last_group"')
+    ? { last_group: groupDigits(userCode).split(' ').at(-1) ?? '' }
+    : {}
   const form = { ...formFields(shown.text, '/connect/decision'), decision: 'allow', ...retyped }
   const decided = await served(() => web.send('POST', '/connect/decision', form))
   demand('the decision', decided.status === 303, decided)

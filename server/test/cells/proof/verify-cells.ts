@@ -42,7 +42,7 @@ const seed = Number(values.seed)
 const grants = Number(values.grants ?? (values.full ? 100_000 : 20_000))
 const buckets = Number(values.buckets)
 /** Rounds of the comparison with a single installation. */
-const turns = seconds >= 30 ? 10 : 3
+const turns = seconds >= 30 ? 10 : 2
 if (!(count >= 3_000 && seconds >= 3)) throw new Error('--codes takes 3,000 or more, --seconds 3 or more')
 
 /** Of each cell: what two cores carry without being busy, so that a p99 is that of the cells and not of the queue for a core. */
@@ -76,14 +76,14 @@ await openGround(async (ground) => {
     })
     const sample = Math.min(180, Math.floor(count / 100))
     judge(await killCell(ground, { polls, take, victim: seed % ground.cells.length, seconds, sample }))
-    judge(await moveLargeBucket(ground, { polls, take, grants }))
+    judge(await moveLargeBucket(ground, { polls, take, grants, normalMs: Math.min(5, seconds) * 1000 }))
     judge(await moveManyBuckets(ground, polls, buckets))
     judge(await reloadProxy(ground, polls))
     const { rounds, polledCodes, result } = await compareCost(
       ground,
       polled,
       turns,
-      Math.max(2, Math.min(6, seconds / 5)),
+      Math.max(1, Math.min(6, seconds / 5)),
     )
     judge(result)
     judge(comparePrediction(placed, rounds, polledCodes))
