@@ -58,8 +58,8 @@ export async function compareCost(
     const each = (read: (turn: (typeof measured)[number]) => Round) => measured.map((turn) => microseconds(read(turn)))
     const [inCells, alone] = [each((turn) => turn.cells), each((turn) => turn.single)]
     const ratio = median(inCells) / median(alone)
-    // What one installation differs from itself cannot be told from a difference between the two.
-    const noise = spreadOf(alone) / 2
+    // By how much an installation differs from itself, so much may the two differ by chance.
+    const noise = Math.max(spreadOf(inCells), spreadOf(alone)) / 2
     const most = 1 + MORE + noise
     const haproxy = measured.map(({ cells: { spent, polls } }) => (spent.haproxy * 1e6) / polls)
     return {
@@ -70,7 +70,7 @@ export async function compareCost(
         cells_microseconds: inCells.map((value) => round(value)),
         single_microseconds: alone.map((value) => round(value)),
         ratio: round(ratio, 3),
-        spread_of_single: round(spreadOf(alone), 3),
+        spreads: [inCells, alone].map((values) => round(spreadOf(values), 3)),
         most: round(most, 3),
         haproxy_microseconds: round(median(haproxy)),
         polls_per_second: measured.map(({ cells: { polls, seconds: took } }) => Math.round(polls / took)),

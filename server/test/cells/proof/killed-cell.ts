@@ -21,6 +21,9 @@ const LEAST_P99_MS = 5
 /** With fewer polls in a window, a p99 is random: it is printed, and not judged. */
 const LEAST_POLLS = 2_000
 
+/** PostgreSQL recovers, two servers start, HAProxy looks every two seconds. */
+const RETURN_MS = 120_000
+
 /** A user enters at most twenty codes in ten minutes. */
 const CODES_PER_USER = 10
 
@@ -162,7 +165,7 @@ async function pollHanded({ address, application }: Ground, handed: readonly All
 /** Waits until HAProxy leads to the cell again. */
 async function answering({ address, application }: Ground, { deviceCode }: WaitingCode): Promise<void> {
   const device = new Device(address, application)
-  await until(async () => (await device.poll(deviceCode)).status === 400)
+  await until(async () => (await device.poll(deviceCode)).status === 400, RETURN_MS)
 }
 
 async function countCodes(cells: readonly Cell[]): Promise<string> {

@@ -12,9 +12,6 @@ import { type Cell, cellOf, type Ground, sameMap } from './ground.ts'
 import { allow, bucketsOf, type Members, makeMembers, slugIn } from './people.ts'
 import { round, underPolls, type WaitingCode } from './waiting-codes.ts'
 
-/** The longest time without a decision: more than the longest one while nothing moved. */
-const GAP_MS = 1_000
-
 /** Users of the moving account who decide, one after the other in each lane. */
 const LANES = 6
 const USERS = 240
@@ -30,10 +27,12 @@ type Given = {
   readonly grants: number
   /** Before the move, and after it. */
   readonly normalMs: number
+  /** The longest time without a decision, in addition to the longest one while nothing moved. */
+  readonly mostGapMs: number
 }
 
 export async function moveLargeBucket(ground: Ground, given: Given) {
-  const { polls, take, grants, normalMs } = given
+  const { polls, take, grants, normalMs, mostGapMs } = given
   const { cells } = ground
   await ground.run('cell', 'reserve', SLUG, '--cell', String(SOURCE))
   await sameMap(cells)
@@ -42,6 +41,7 @@ export async function moveLargeBucket(ground: Ground, given: Given) {
   const credentials = await makeGrants(ground, source, members, grants)
   const before = await verifyAll(ground, credentials)
   const tries = []
+  const isLong = (tried: { gapMs: number; normalGapMs: number }) => tried.gapMs > mostGapMs + tried.normalGapMs
   let [from, to] = [SOURCE, TARGET]
   for (let tried = 1; tried <= 2; tried += 1) {
     const [at, goal] = [from, to]
@@ -81,8 +81,6 @@ export async function moveLargeBucket(ground: Ground, given: Given) {
     missed: misses.filter(([missed]) => missed).map(([, words]) => words),
   }
 }
-
-const isLong = ({ gapMs, normalGapMs }: { gapMs: number; normalGapMs: number }) => gapMs > GAP_MS + normalGapMs
 
 /** Access tokens and access keys, one for each grant. */
 async function makeGrants({ application }: Ground, cell: Cell, { account, userId }: Members, grants: number) {

@@ -98,7 +98,7 @@ export function startPolls(
     bodies: codes.map(({ deviceCode }) => `${new URLSearchParams({ ...credentials, device_code: deviceCode })}`),
     networks: ['203.0.113.1'],
   }))
-  return startOpenLoad({ address, streams, connections: 256, nice: 0 })
+  return startOpenLoad({ address, streams, connections: 2_000, nice: 0 })
 }
 
 /** The code waits: every other answer is an error. */
