@@ -63,7 +63,7 @@ export async function compareCost(
     const most = 1 + MORE + noise
     const haproxy = measured.map(({ cells: { spent, polls } }) => (spent.haproxy * 1e6) / polls)
     return {
-      rounds: measured.map((turn) => turn.cells),
+      rounds: { cells: measured.map((turn) => turn.cells), single: measured.map((turn) => turn.single) },
       polledCodes: texts.length,
       result: {
         step: 'processor time of a poll',

@@ -17,30 +17,24 @@ const LEAST_CODES = 20_000
 
 type Compared = { readonly predicted: number; readonly measured: number; readonly ratio: number }
 
-/** `rounds`: of the three cells, in which `polledCodes` were polled. */
-export function comparePrediction(placed: readonly CellCodes[], rounds: readonly Round[], polledCodes: number) {
+/** With fewer, the machine had other work, or is another one than that of the figures. */
+const LEAST_POLLS_PER_SECOND = 1_000
+
+/** Rounds of the three cells and of a single installation, in which `polledCodes` were polled. */
+export type Rounds = { readonly cells: readonly Round[]; readonly single: readonly Round[] }
+
+export function comparePrediction(placed: readonly CellCodes[], rounds: Rounds, polledCodes: number) {
   const figures = readFigures()
   const codes = placed.reduce((sum, { codes: { ids } }) => sum + ids.length, 0)
-  const pollsPerSecond = median(rounds.map(({ polls, seconds }) => polls / seconds))
-  const load: Load = {
-    cells: placed.length,
-    processes: PROCESSES,
-    codes,
-    heldPolls: 0,
-    pollsPerSecond,
-    // Codes are polled at random, so that the next poll comes a while after the hint has ended.
-    readsPerSecond: polledCodes / (HINT_SECONDS + polledCodes / pollsPerSecond),
-    heldPollsPerSecond: 0,
-    codeRequestsPerSecond: 0,
-  }
-  const { cores, memory } = costOf(figures, load, 600)
-  const spent = (part: keyof Round['spent']) => median(rounds.map((turn) => turn.spent[part] / turn.seconds))
-  const compare = (predicted: number, measured: number): Compared => ({
-    predicted: Number(predicted.toPrecision(3)),
-    measured: Number(measured.toPrecision(3)),
-    ratio: round(predicted / measured, 2),
-  })
+  const predict = (cells: number, turns: readonly Round[]) =>
+    costOf(figures, loadOf(cells, codes, pollsPerSecond(turns), polledCodes), 600)
+  const { cores, memory } = predict(placed.length, rounds.cells)
+  const spent = (part: keyof Round['spent'], turns = rounds.cells) =>
+    median(turns.map((turn) => turn.spent[part] / turn.seconds))
+  // How much longer a poll takes here than where the figures were measured.
+  const slower = spent('server', rounds.single) / predict(1, rounds.single).cores.server
   const sum = (read: (each: CellCodes) => number) => placed.reduce((total, each) => total + read(each), 0)
+  const isQuiet = pollsPerSecond(rounds.cells) >= LEAST_POLLS_PER_SECOND
   const judged = {
     postgres_bytes: compare(
       memory.postgres,
@@ -50,9 +44,11 @@ export function comparePrediction(placed: readonly CellCodes[], rounds: readonly
       memory.redis,
       sum(({ redisBytes }) => redisBytes),
     ),
-    server_cores: compare(cores.server, spent('server')),
+    server_cores_by_single: compare(cores.server * slower, spent('server')),
+    ...(isQuiet ? { server_cores: compare(cores.server, spent('server')) } : {}),
   }
   const stated = {
+    server_cores: compare(cores.server, spent('server')),
     redis_cores: compare(cores.redis, spent('redis')),
     postgres_cores: compare(cores.postgres, spent('postgres')),
     haproxy_cores: compare(cores.haproxy, spent('haproxy')),
@@ -60,11 +56,35 @@ export function comparePrediction(placed: readonly CellCodes[], rounds: readonly
   return {
     step: 'prediction of the calculator',
     codes,
-    polls_per_second: Math.round(pollsPerSecond),
+    polls_per_second: Math.round(pollsPerSecond(rounds.cells)),
     ...judged,
     ...stated,
     missed: Object.entries(judged)
       .filter(([, { ratio }]) => codes >= LEAST_CODES && Math.abs(ratio - 1) > WRONG_BY)
       .map(([name, { ratio }]) => `${name}: predicted ${ratio} times what was measured`),
+  }
+}
+
+const pollsPerSecond = (turns: readonly Round[]) => median(turns.map(({ polls, seconds }) => polls / seconds))
+
+function loadOf(cells: number, codes: number, perSecond: number, polledCodes: number): Load {
+  return {
+    cells,
+    processes: PROCESSES,
+    codes,
+    heldPolls: 0,
+    pollsPerSecond: perSecond,
+    // Codes are polled at random, so that the next poll comes a while after the hint has ended.
+    readsPerSecond: polledCodes / (HINT_SECONDS + polledCodes / perSecond),
+    heldPollsPerSecond: 0,
+    codeRequestsPerSecond: 0,
+  }
+}
+
+function compare(predicted: number, measured: number): Compared {
+  return {
+    predicted: Number(predicted.toPrecision(3)),
+    measured: Number(measured.toPrecision(3)),
+    ratio: round(predicted / measured, 2),
   }
 }

@@ -4,7 +4,7 @@
  *
  *   npm run verify:cells                                                       60,000 codes, a bucket with 20,000 grants: ten minutes
  *   npm run verify:cells -- --full                                             300,000 codes, a bucket with 100,000 grants
- *   npm run verify:cells -- --codes 3000 --grants 2000 --buckets 5 --seconds 5 the short form
+ *   npm run verify:cells -- --codes 3000 --grants 2000 --buckets 5 --seconds 3 the short form
  *
  * `--seconds`: how long the cell is away, and each window of polls. `--seed`: which cell is killed, and which codes are allowed.
  * `--only killed,moved,many,reloaded,cost`: some of the steps.
