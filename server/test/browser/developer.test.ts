@@ -4,11 +4,10 @@ import { describe, expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { overhang } from '../rig/browser/chromium.ts'
-import { proveSecondFactor, type Registration, registerApplication, signIn } from '../rig/browser/clicks.ts'
+import { type Registration, registerApplication, signIn, signInHere } from '../rig/browser/clicks.ts'
 import { tabTo } from '../rig/browser/keyboard.ts'
 import { askMe } from '../rig/connect.ts'
 import { sendSample } from '../rig/process/shell-sample.ts'
-import { PASSWORD } from '../rig/scenes/northwind.ts'
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')
@@ -24,11 +23,7 @@ const shows = (page: Page, text: string) => page.getByText(text, { exact: true }
 async function openConsole(options: BrowserContextOptions = {}): Promise<Page> {
   const page = await browsing.open(options)
   await page.goto('/')
-  await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)
-  await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
-  await button(page, t('sign_in.continue'))
-  await page.waitForURL(/sign-in\/code/)
-  await proveSecondFactor(page, browsing.northwind.ann)
+  await signInHere(page, browsing.northwind.ann)
   await link(page, t('layout.account'))
   await heading(page).getByText(t('layout.account_applications')).waitFor()
   const menu = page.locator('.navigation summary')

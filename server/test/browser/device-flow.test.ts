@@ -4,8 +4,18 @@ import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { accessibilityProblems } from '../rig/browser/accessibility.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
-import { chooseLanguage, decide, enterCode, proveSecondFactor, signIn } from '../rig/browser/clicks.ts'
+import {
+  chooseLanguage,
+  confirm,
+  decide,
+  enterCode,
+  isAskedToSignIn,
+  signIn,
+  signInHere,
+} from '../rig/browser/clicks.ts'
 import { tabTo } from '../rig/browser/keyboard.ts'
+import type { MadeUser } from '../rig/make.ts'
+import { needs } from '../rig/origins/needs.ts'
 import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 import { digestOf } from '../rig/witness.ts'
 
@@ -28,13 +38,9 @@ async function enterByClicks(page: Page, typed: string): Promise<void> {
   await page.getByRole('button', { name: t('enter_code.continue') }).click()
 }
 
-async function signInByClicks(page: Page, email: string): Promise<void> {
+async function signInFromHome(page: Page, user: MadeUser): Promise<void> {
   await page.goto('/')
-  await page.getByLabel(t('sign_in.email')).fill(email)
-  await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
-  await page.getByRole('button', { name: t('sign_in.continue'), exact: true }).click()
-  await page.waitForURL(/sign-in\/code/)
-  await proveSecondFactor(page, { email })
+  await signInHere(page, user)
   await heading(page).getByText(t('home.heading')).waitFor()
 }
 
@@ -43,7 +49,7 @@ test.each(['oauth', 'key'] as const)(
   async (variant) => {
     const code = await device(variant).code({ scope: 'orders:read,orders:write' })
     const page = await browsing.open()
-    await signInByClicks(page, browsing.northwind.ann.email)
+    await signInFromHome(page, browsing.northwind.ann)
     await enterByClicks(page, grouped(code.user_code))
     await heading(page).getByText('Acme Signage wants access to Northwind Traders').waitFor()
     expect(await page.getByText(grouped(code.user_code)).count()).toBe(1)
@@ -97,7 +103,7 @@ test.each(['oauth', 'key'] as const)(
   async (variant) => {
     const code = await device(variant).code()
     const page = await browsing.open({ javaScriptEnabled: false })
-    await signInByClicks(page, browsing.northwind.ann.email)
+    await signInFromHome(page, browsing.northwind.ann)
     await enterByClicks(page, grouped(code.user_code))
     await page.getByText('This code expires in').waitFor()
     await page.getByRole('button', { name: t('consent.allow') }).click()
@@ -118,7 +124,7 @@ test('without JavaScript a problem with the code is shown at the top and at the 
   expect(await page.locator('[role=alert]:focus').count()).toBe(1)
 })
 
-test('the keyboard is enough from signing in to the decision, with a visible focus', async () => {
+test('the keyboard is enough from signing in to the decision, with a visible focus', needs('password'), async () => {
   const code = await device().code()
   const page = await browsing.open({ viewport: { width: 1000, height: 600 } })
   const { keyboard } = page
@@ -237,11 +243,7 @@ test('an access key needs a recent sign-in; a token set does not', async () => {
   const code = await device('key').code()
   await enterCode(page, code.user_code)
   await heading(page).getByText(t('confirm.title')).waitFor()
-  await page.getByLabel(t('sign_in.password')).fill('not this one at all')
-  await page.getByRole('button', { name: t('enter_code.continue'), exact: true }).click()
-  await page.getByRole('alert').getByText(t('confirm.problem_wrong')).waitFor()
-  await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
-  await page.getByRole('button', { name: t('enter_code.continue'), exact: true }).click()
+  await confirm(page, northwind.dana)
   await page.getByRole('button', { name: t('consent.allow') }).click()
   await heading(page).getByText(t('decided.granted')).waitFor()
   expect((await device('key').poll(code.device_code)).body).toHaveProperty('access_key')
@@ -287,7 +289,7 @@ test('"Not you?" signs out and releases the code for the next user', async () =>
   await signIn(page, browsing.northwind.ben)
   await enterCode(page, code.user_code)
   await page.getByRole('button', { name: 'Not you?' }).click()
-  await page.getByText(t('sign_in.notice_switched')).waitFor()
+  await isAskedToSignIn(page)
   await signIn(page, browsing.northwind.dana)
   await enterCode(page, code.user_code)
   await decide(page, 'allow')

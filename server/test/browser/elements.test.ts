@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { chooseLanguage, enterCode, signIn } from '../rig/browser/clicks.ts'
+import { needs } from '../rig/origins/needs.ts'
 
 const MINUTE = 60_000
 
@@ -96,15 +97,19 @@ test('the consent page shows the expiry of the code, and announces it before and
   expect(await until.isVisible()).toBe(false)
 })
 
-test('the secret of an authenticator app is copied without gaps, and the copying is announced', async () => {
-  const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
-  await signIn(page, browsing.northwind.dana)
-  await page.goto('/security/authenticator')
-  const secret = (await page.locator('.secret').textContent()) ?? ''
-  await page.getByRole('button', { name: t('elements.copy') }).click()
-  await page.getByRole('status').getByText(t('elements.copied')).waitFor()
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret.replaceAll(' ', ''))
-})
+test(
+  'the secret of an authenticator app is copied without gaps, and the copying is announced',
+  needs('second_factor'),
+  async () => {
+    const page = await browsing.open({ permissions: ['clipboard-read', 'clipboard-write'] })
+    await signIn(page, browsing.northwind.dana)
+    await page.goto('/security/authenticator')
+    const secret = (await page.locator('.secret').textContent()) ?? ''
+    await page.getByRole('button', { name: t('elements.copy') }).click()
+    await page.getByRole('status').getByText(t('elements.copied')).waitFor()
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(secret.replaceAll(' ', ''))
+  },
+)
 
 test.each([
   { language: 'en', locale: 'en-GB', timezoneId: 'Europe/Berlin' },
@@ -120,11 +125,16 @@ test.each([
   expect(await time.textContent()).toBe(wanted)
 })
 
-test('without JavaScript a time is shown in UTC, and functions that need a script are not offered', async () => {
+test('without JavaScript a time is shown in UTC', async () => {
   const page = await browsing.open({ javaScriptEnabled: false })
   await signIn(page, browsing.northwind.dana)
   await page.goto('/security')
   expect(await page.locator('local-time time').first().textContent()).toMatch(/UTC$/)
+})
+
+test('without JavaScript functions that need a script are not offered', needs('second_factor'), async () => {
+  const page = await browsing.open({ javaScriptEnabled: false })
+  await signIn(page, browsing.northwind.dana)
   await page.goto('/security/authenticator')
   expect(await page.getByRole('button', { name: t('elements.copy') }).count()).toBe(0)
 })

@@ -1,6 +1,6 @@
 /** An account's identity provider in real Chromium: an administrator connects `oidc-provider`, and a user signs in by it. */
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { accessibilityProblems } from '../rig/browser/accessibility.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
@@ -12,10 +12,7 @@ import {
   startCertifiedProvider,
 } from '../rig/certified-provider.ts'
 import { PROVIDER_ENVIRONMENT } from '../rig/identity-provider.ts'
-import { testsThatNeed } from '../rig/origins/needs.ts'
 import { startNorthwind } from '../rig/scenes/northwind.ts'
-
-const { test } = testsThatNeed('own_origin')
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')

@@ -9,6 +9,7 @@ import { basePages } from '../../src/http/routes.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { accessibilityProblems, contrastProblems, problemsButForColours } from '../rig/browser/accessibility.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
+import { needs } from '../rig/origins/needs.ts'
 import type { AnswerPage } from '../rig/pages/answer-page.ts'
 import { answersToLookAt, EVERY_ANSWER, everyAnswer } from '../rig/pages/every-answer.ts'
 import { everyRoutePage, NO_PAGES, openViewers, type Viewers } from '../rig/pages/every-page.ts'
@@ -81,7 +82,7 @@ test('no kind of page has an axe violation, in light and dark', { timeout: 600_0
 })
 
 /** Judging colours takes longer than all else: the answers whose colours no route shows, unless all are looked at. */
-test('what the forms answer has no axe violation either', { timeout: 600_000 }, async () => {
+test('what the forms answer has no axe violation either', { timeout: 600_000, ...needs('password') }, async () => {
   const look = (name: string) => (EVERY_ANSWER || COLOURED.includes(name) ? inLightAndDark : problemsButForColours)
   expect(await problemsOf(answersToLookAt(browsing.northwind), await viewers('en'), look)).toEqual([])
 })

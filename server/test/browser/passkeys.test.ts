@@ -1,15 +1,12 @@
 /** Passkeys in real Chromium, with a virtual authenticator: added, used to sign in and to confirm, and useless elsewhere. */
 import type { Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { signIn, submit } from '../rig/browser/clicks.ts'
 import { plugIn, type VirtualAuthenticator } from '../rig/browser/virtual-authenticator.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
-import { testsThatNeed } from '../rig/origins/needs.ts'
 import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
-
-const { test } = testsThatNeed('passkey')
 
 /** Texts of the pages, taken from the messages. */
 const { t } = wordsFor('en')

@@ -4,10 +4,11 @@ import { expect, test } from 'vitest'
 import { createSetupLink } from '../../src/flows/accounts/set-up.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
-import { decide, enterCode, proveSecondFactor, signIn, submit } from '../rig/browser/clicks.ts'
+import { decide, enterCode, isAskedToSignIn, signIn, signInHere, submit } from '../rig/browser/clicks.ts'
 import { askMe } from '../rig/connect.ts'
 import { codeOf } from '../rig/factors/totp.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../rig/network/mailbox.ts'
+import { needs } from '../rig/origins/needs.ts'
 import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 
 /** Texts of the pages, taken from the messages. */
@@ -51,76 +52,88 @@ async function now(): Promise<number> {
   return Number(row?.now)
 }
 
-test('a wrong password is reported with the focus on the problem; the address is kept, the password is not', async () => {
-  const page = await browsing.open()
-  await signIn(page, browsing.northwind.dana, 'not this one at all')
-  expect(await page.title()).toMatch(/^Problem: /)
-  expect(await page.locator('[role=alert]:focus').count()).toBe(1)
-  expect(await page.getByLabel(t('sign_in.email')).inputValue()).toBe(browsing.northwind.dana.email)
-  expect(await page.getByLabel(t('sign_in.password')).inputValue()).toBe('')
-  await page.getByRole('link', { name: t('sign_in.problem_wrong') }).click()
-  expect(await page.locator('#email:focus').count()).toBe(1)
-})
+test(
+  'a wrong password is reported with the focus on the problem; the address is kept, the password is not',
+  needs('password'),
+  async () => {
+    const page = await browsing.open()
+    await signIn(page, browsing.northwind.dana, 'not this one at all')
+    expect(await page.title()).toMatch(/^Problem: /)
+    expect(await page.locator('[role=alert]:focus').count()).toBe(1)
+    expect(await page.getByLabel(t('sign_in.email')).inputValue()).toBe(browsing.northwind.dana.email)
+    expect(await page.getByLabel(t('sign_in.password')).inputValue()).toBe('')
+    await page.getByRole('link', { name: t('sign_in.problem_wrong') }).click()
+    expect(await page.locator('#email:focus').count()).toBe(1)
+  },
+)
 
-test('an authenticator app added by its secret is required from then on, each code once', async () => {
-  const { northwind } = browsing
-  const page = await browsing.open()
-  await signIn(page, northwind.dana)
-  await page.goto('/security')
-  await page.getByRole('link', { name: t('security.add_authenticator') }).click()
-  const secret = (await page.locator('.secret').textContent()) ?? ''
-  const uri = new URL((await page.locator('a[href^="otpauth:"]').getAttribute('href')) ?? '')
-  expect(uri.searchParams.get('secret')).toBe(secret.replaceAll(' ', ''))
-  await page.getByLabel(t('authenticator.code')).fill(codeOf(secret, await now()))
-  await page.getByRole('button', { name: t('authenticator.add'), exact: true }).click()
-  await page.getByRole('link', { name: t('recovery_codes.stored') }).click()
-  await page.getByText(t('security.notice_authenticator_added')).waitFor()
-  await submit(page, '/sign-out')
+test(
+  'an authenticator app added by its secret is required from then on, each code once',
+  needs('second_factor'),
+  async () => {
+    const { northwind } = browsing
+    const page = await browsing.open()
+    await signIn(page, northwind.dana)
+    await page.goto('/security')
+    await page.getByRole('link', { name: t('security.add_authenticator') }).click()
+    const secret = (await page.locator('.secret').textContent()) ?? ''
+    const uri = new URL((await page.locator('a[href^="otpauth:"]').getAttribute('href')) ?? '')
+    expect(uri.searchParams.get('secret')).toBe(secret.replaceAll(' ', ''))
+    await page.getByLabel(t('authenticator.code')).fill(codeOf(secret, await now()))
+    await page.getByRole('button', { name: t('authenticator.add'), exact: true }).click()
+    await page.getByRole('link', { name: t('recovery_codes.stored') }).click()
+    await page.getByText(t('security.notice_authenticator_added')).waitFor()
+    await submit(page, '/sign-out')
 
-  await northwind.service.database.advance(30_000)
-  const code = codeOf(secret, await now())
-  await signIn(page, northwind.dana)
-  await heading(page, t('second_step.heading'))
-  await page.getByRole('textbox').fill(code === '000000' ? '000001' : '000000')
-  await page.getByRole('button', { name: t('second_step.continue') }).click()
-  await page.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
-  await page.getByRole('textbox').fill(`${code.slice(0, 3)} ${code.slice(3)}`)
-  await page.getByRole('button', { name: t('second_step.continue') }).click()
-  await heading(page, t('home.heading'))
+    await northwind.service.database.advance(30_000)
+    const code = codeOf(secret, await now())
+    await signIn(page, northwind.dana)
+    await heading(page, t('second_step.heading'))
+    await page.getByRole('textbox').fill(code === '000000' ? '000001' : '000000')
+    await page.getByRole('button', { name: t('second_step.continue') }).click()
+    await page.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
+    await page.getByRole('textbox').fill(`${code.slice(0, 3)} ${code.slice(3)}`)
+    await page.getByRole('button', { name: t('second_step.continue') }).click()
+    await heading(page, t('home.heading'))
 
-  const elsewhere = await browsing.open()
-  await signIn(elsewhere, northwind.dana)
-  await elsewhere.getByRole('textbox').fill(code)
-  await elsewhere.getByRole('button', { name: t('second_step.continue') }).click()
-  await elsewhere.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
-})
+    const elsewhere = await browsing.open()
+    await signIn(elsewhere, northwind.dana)
+    await elsewhere.getByRole('textbox').fill(code)
+    await elsewhere.getByRole('button', { name: t('second_step.continue') }).click()
+    await elsewhere.getByRole('alert').getByText(t('second_step.problem_wrong')).waitFor()
+  },
+)
 
-test('recovery sends a link by mail, valid once, that sets a new password; the old one and every session end', async () => {
-  const { ben } = browsing.northwind
-  const before = await browsing.open()
-  await signIn(before, ben)
-  const page = await browsing.open()
-  await page.goto('/sign-in')
-  await page.getByRole('link', { name: t('sign_in.recover') }).click()
-  await page.getByLabel(t('sign_in.email')).fill(ben.email)
-  await page.getByRole('button', { name: t('recover.continue') }).click()
-  await heading(page, t('recover.sent'))
-  const mail = await mailbox.waitFor(({ to, subject }) => to === ben.email && subject.includes('Reset your password'))
-  await page.goto(linkIn(mail))
-  await choosePassword(page, NEW_PASSWORD)
-  await heading(page, t('home.heading'))
+test(
+  'recovery sends a link by mail, valid once, that sets a new password; the old one and every session end',
+  needs('recovery'),
+  async () => {
+    const { ben } = browsing.northwind
+    const before = await browsing.open()
+    await signIn(before, ben)
+    const page = await browsing.open()
+    await page.goto('/sign-in')
+    await page.getByRole('link', { name: t('sign_in.recover') }).click()
+    await page.getByLabel(t('sign_in.email')).fill(ben.email)
+    await page.getByRole('button', { name: t('recover.continue') }).click()
+    await heading(page, t('recover.sent'))
+    const mail = await mailbox.waitFor(({ to, subject }) => to === ben.email && subject.includes('Reset your password'))
+    await page.goto(linkIn(mail))
+    await choosePassword(page, NEW_PASSWORD)
+    await heading(page, t('home.heading'))
 
-  await before.goto('/security')
-  await heading(before, SIGN_IN)
-  await before.goto(linkIn(mail))
-  await heading(before, t('link_gone.title'))
-  await signIn(before, ben, PASSWORD)
-  await before.getByRole('alert').getByText(t('sign_in.problem_wrong')).waitFor()
-  await signIn(before, ben, NEW_PASSWORD)
-  await heading(before, t('home.heading'))
-})
+    await before.goto('/security')
+    await heading(before, SIGN_IN)
+    await before.goto(linkIn(mail))
+    await heading(before, t('link_gone.title'))
+    await signIn(before, ben, PASSWORD)
+    await before.getByRole('alert').getByText(t('sign_in.problem_wrong')).waitFor()
+    await signIn(before, ben, NEW_PASSWORD)
+    await heading(before, t('home.heading'))
+  },
+)
 
-test('an unknown address gets the same answer, and no mail is sent', async () => {
+test('an unknown address gets the same answer, and no mail is sent', needs('recovery'), async () => {
   const page = await browsing.open()
   const ask = async (email: string) => {
     await page.goto('/recover')
@@ -135,7 +148,7 @@ test('an unknown address gets the same answer, and no mail is sent', async () =>
   expect(mailbox.mails.filter(({ to }) => to.startsWith('zoe'))).toEqual([])
 })
 
-test('an operator’s link sets a first password, and is then invalid', async () => {
+test('an operator’s link sets a first password, and is then invalid', needs('password'), async () => {
   const { service, slug, erik } = browsing.northwind
   const made = await createSetupLink(service.context.db, service.config, {
     account: slug,
@@ -157,7 +170,7 @@ test('an operator’s link sets a first password, and is then invalid', async ()
   await heading(page, t('link_gone.title'))
 })
 
-test('an invited user signs in by the link in the mail, with the chosen roles', async () => {
+test('an invited user signs in by the link in the mail, with the chosen roles', needs('invitation'), async () => {
   const page = await browsing.open()
   await signIn(page, browsing.northwind.ann)
   await page.goto('/account/people/invite')
@@ -205,9 +218,9 @@ test('signing out everywhere ends the session of the other browser, too', async 
   await here.goto('/security')
   await here.getByText(t('security.this_one'), { exact: true }).waitFor()
   await here.getByRole('button', { name: t('security.everywhere') }).click()
-  await here.getByText(t('sign_in.notice_signed_out')).waitFor()
+  await isAskedToSignIn(here)
   await there.goto('/security')
-  await heading(there, SIGN_IN)
+  await isAskedToSignIn(there)
 })
 
 test('after signing out, pages are not available by the back button either', async () => {
@@ -216,16 +229,12 @@ test('after signing out, pages are not available by the back button either', asy
   await page.goto('/security')
   await submit(page, '/sign-out')
   await page.goBack()
-  await heading(page, SIGN_IN)
+  await isAskedToSignIn(page)
 })
 
 test('signing in leads to the page that was requested', async () => {
   const page = await browsing.open()
   await page.goto('/account/people')
-  await page.getByLabel(t('sign_in.email')).fill(browsing.northwind.ann.email)
-  await page.getByLabel(t('sign_in.password')).fill(PASSWORD)
-  await page.getByRole('button', { name: t('sign_in.continue'), exact: true }).click()
-  await page.waitForURL(/sign-in\/code/)
-  await proveSecondFactor(page, browsing.northwind.ann)
+  await signInHere(page, browsing.northwind.ann)
   await heading(page, t('people.title'))
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { icon, script, stylesheet } from '../../src/pages/ui/assets.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { EVERY_ANSWER } from '../rig/pages/every-answer.ts'
-import { everyRoutePage, NO_PAGES, openViewers } from '../rig/pages/every-page.ts'
+import { everyRoutePage, NO_PAGES, openViewers, SIGN_IN_PAGE } from '../rig/pages/every-page.ts'
 import { LAYOUTS } from '../rig/pages/kinds-of-page.ts'
 
 const MAX_SCRIPTS = 15_000
@@ -21,7 +21,7 @@ function watchResponses(page: Page): Response[] {
 test('the JavaScript of all pages together is below 15 kB compressed', async () => {
   const page = await browsing.open()
   const responses = watchResponses(page)
-  await page.goto('/sign-in', { waitUntil: 'networkidle' })
+  await page.goto(SIGN_IN_PAGE, { waitUntil: 'networkidle' })
   const scripts = responses.filter((response) => response.request().resourceType() === 'script')
   const sizes = await Promise.all(scripts.map(async (each) => (await each.request().sizes()).responseBodySize))
   const total = sizes.reduce((sum, size) => sum + size, 0)

@@ -13,6 +13,8 @@ const ON_THE_WAY: readonly string[] = [
   '/sign-in/passkey',
   '/sign-in/code',
   '/sign-in/return',
+  '/sign-in/provider',
+  '/sign-in/provider/return',
   '/sign-in/recovery-code',
   '/confirm',
   '/confirm/passkey',

@@ -40,7 +40,8 @@ export const returnFromProvider: PageHandler<PageRequest> = async (context, requ
   if (result.outcome === 'not_found') return { refusal: 'not_found' }
   if (result.outcome === 'refused') return refused(request, result.problem, result.next)
   if (sessionUser) await signOut(context, account.id, sessionUser)
-  return { seeOther: result.next, cookies: [...sessionCookies(context, result), clearCookie(PROVIDER)] }
+  const { next } = result
+  return { seeOther: next, next, cookies: [...sessionCookies(context, result), clearCookie(PROVIDER)] }
 }
 
 function refused({ account, frame }: PageRequest, problem: ProviderSignInProblem, next: string): PageAnswer {
@@ -48,6 +49,7 @@ function refused({ account, frame }: PageRequest, problem: ProviderSignInProblem
   return {
     page: providerRefusedPage(frame, { problem, next, host }),
     status: problem === 'unavailable' ? 503 : 403,
+    next,
     cookies: [clearCookie(PROVIDER)],
   }
 }

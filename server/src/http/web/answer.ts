@@ -38,6 +38,8 @@ export type PageAnswer = (
   | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean; readonly fileName?: string }
 ) & {
   readonly cookies?: readonly string[]
+  /** Path of the page that follows, where the request does not name it. */
+  readonly next?: string
   /** The one origin beside our own that a form of this page may redirect to. */
   readonly formTarget?: string
   /** The script of this page makes requests to our own origin. */

@@ -94,6 +94,7 @@ export function createAccountServer(
       if ('refusal' in answered && 'route' in received) {
         noteRefusedPage(context, session, received.route.path, answered.refusal, browser)
       }
+      if (answered.next !== undefined) dialog ||= isInDialog(asked.path, answered.next)
       const given = { ...answered, cookies: [...resignedCookie(session), ...(answered.cookies ?? [])] }
       respondPage(response, around, given)
       if (given.afterwards) {

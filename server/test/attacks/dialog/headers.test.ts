@@ -1,5 +1,5 @@
 /** DG-13, DG-15, DG-17, DG-18, DG-26: headers and redirects of every page of the dialog. */
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
@@ -11,13 +11,11 @@ import {
   makePkce,
   openQuestion,
 } from '../../rig/dialog.ts'
-import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../../rig/make.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
+import { CALLBACK, type MadeApplication, type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { USERS_FROM } from '../../rig/origins/users-from.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
-import { formFields, type Page } from '../../rig/web.ts'
-
-const { describe, it } = testsThatNeed('password')
+import { formFields, type Page, type Web } from '../../rig/web.ts'
 
 const PASSWORD = 'a quiet green harbour'
 const pkce = makePkce()
@@ -84,19 +82,10 @@ async function passEverything(): Promise<Passed> {
   at.base.set('passed on', returned)
 
   const question = pathOf(returned)
-  const next = encodeURIComponent(question)
   at.account.set('not signed in', await account.send('GET', question))
-  at.account.set('sign in', await account.send('GET', `/sign-in?next=${next}`))
-  const wrong = { email: user.email, password: 'not this', next: question }
-  at.account.set('wrong password', await account.send('POST', '/sign-in', wrong))
-  at.account.set('second step', await account.send('GET', `/sign-in/code?next=${next}`))
-  at.account.set('wrong second step', await account.send('POST', '/sign-in/code', { code: '1', next: question }))
   at.account.set('another language', await account.send('POST', '/language', { language: 'en', next: question }))
-  at.account.set('signed in', await account.send('POST', '/sign-in', { ...wrong, password: PASSWORD }))
-  at.account.set('prove it again', await account.send('GET', `/confirm?next=${next}`))
-  const proof = await signedFor(service, user, '/confirm', {})
-  at.account.set('not proven', await account.send('POST', '/confirm', { ...proof, password: 'no', next: question }))
-  at.account.set('proven', await account.send('POST', '/confirm', { ...proof, password: PASSWORD, next: question }))
+  const signIn = USERS_FROM === 'own' ? signInHere : signInElsewhere
+  for (const [name, page] of Object.entries(await signIn(account, user, question))) at.account.set(name, page)
   at.account.set('another browser', await account.send('GET', '/dialog?request=x'))
   at.account.set('the question', await account.send('GET', question))
   const form = formFields(account.last?.text ?? '', '/dialog/decision')
@@ -117,6 +106,46 @@ async function passEverything(): Promise<Passed> {
   })
   at.account.set('barred', await barred())
   return at
+}
+
+type Kinds = Readonly<Record<string, Page>>
+
+async function signInHere(web: Web, user: MadeUser, question: string): Promise<Kinds> {
+  const next = encodeURIComponent(question)
+  const wrong = { email: user.email, password: 'not this', next: question }
+  const signedIn = {
+    'sign in': await web.send('GET', `/sign-in?next=${next}`),
+    'wrong password': await web.send('POST', '/sign-in', wrong),
+    'second step': await web.send('GET', `/sign-in/code?next=${next}`),
+    'wrong second step': await web.send('POST', '/sign-in/code', { code: '1', next: question }),
+    'signed in': await web.send('POST', '/sign-in', { ...wrong, password: PASSWORD }),
+    'prove it again': await web.send('GET', `/confirm?next=${next}`),
+  }
+  const proof = await signedFor(service, user, '/confirm', {})
+  return {
+    ...signedIn,
+    'not proven': await web.send('POST', '/confirm', { ...proof, password: 'no', next: question }),
+    proven: await web.send('POST', '/confirm', { ...proof, password: PASSWORD, next: question }),
+  }
+}
+
+async function signInElsewhere(web: Web, { email }: MadeUser, question: string): Promise<Kinds> {
+  const next = encodeURIComponent(question)
+  const there = USERS_FROM === 'host' ? `/sign-in?next=${next}` : `/sign-in/provider?next=${next}`
+  const back = USERS_FROM === 'host' ? `/sign-in/return?next=${next}` : '/sign-in/provider/return'
+  const goThere = async (from: string) => {
+    await web.send('GET', from)
+    const { pathname, search } = await web.authenticateElsewhere(email)
+    return web.send('GET', pathname + search)
+  }
+  return {
+    'sign in': await web.send('GET', `/sign-in?next=${next}`),
+    'sign in there': await web.send('GET', there),
+    'back without an answer': await web.send('GET', back),
+    'signed in': await goThere(there),
+    'prove it again': await web.send('GET', `/confirm?next=${next}`),
+    proven: await goThere(`/confirm?next=${next}`),
+  }
 }
 
 /** Path and query of a redirect. */
@@ -184,11 +213,12 @@ describe('every page of the dialog', () => {
     }
   })
 
-  it('DG-17: has no external link but the one back to the application, without a referrer', () => {
+  it('DG-17: has no external link but those back to the application, without a referrer, and to where users sign in', () => {
     for (const [name, { text }] of everything()) {
       for (const [tag, href = ''] of text.matchAll(/<a\b[^>]*href="([^"]*)"[^>]*>/g)) {
         const inside = /^(#|\/(?!\/))/.test(href)
-        const known = inside || (href.startsWith(`${CALLBACK}?error=`) && tag.includes('rel="noreferrer"'))
+        const elsewhere = service.config.signInUrl !== null && href.startsWith(`${service.config.signInUrl}?`)
+        const known = inside || elsewhere || (href.startsWith(`${CALLBACK}?error=`) && tag.includes('rel="noreferrer"'))
         const opens = /target=/.test(tag) && !/rel="noopener noreferrer"/.test(tag)
         expect([name, tag, known, opens]).toEqual([name, tag, true, false])
       }
@@ -275,6 +305,7 @@ describe('every other page', () => {
 
   const onTheWay = [
     ...['/dialog', '/dialog/enter', '/sign-in', '/sign-in/return', '/sign-in/code', '/confirm'],
+    ...['/sign-in/provider', '/sign-in/provider/return'],
     ...['/second-factor', '/security/authenticator'],
   ]
   const others = pageRoutes.filter(({ method, path }) => method === 'GET' && !onTheWay.includes(path))

@@ -1,7 +1,7 @@
 /** FD-35 … FD-40: what a hostile provider may try with the service, and others with its logout. */
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
-import { expect } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../src/flows/provider/client.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { createOutbound } from '../../../src/outbound.ts'
@@ -15,12 +15,9 @@ import {
   startProvider,
 } from '../../rig/identity-provider.ts'
 import { makeAccount } from '../../rig/make.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { useProviderScene } from '../../rig/provider-scene.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import type { Web } from '../../rig/web.ts'
-
-const { describe, it } = testsThatNeed('own_origin')
 
 const scene = useProviderScene()
 

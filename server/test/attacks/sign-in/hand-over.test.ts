@@ -1,6 +1,6 @@
 /** FD-01 … FD-20 and FD-63: what somebody may try with the statements by which the host service hands a sign-in over. */
 import { base64url, SignJWT, UnsecuredJWT } from 'jose'
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disablePerson } from '../../../src/flows/accounts/people.ts'
 import { linkAddress, requestRecovery } from '../../../src/flows/sign-in/links.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
@@ -19,12 +19,9 @@ import {
 } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { makeManagementKey, manageClient } from '../../rig/manage.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { textOf, type Web } from '../../rig/web.ts'
 import { mailsOf } from '../../rig/witness.ts'
-
-const { describe, it } = testsThatNeed('own_origin')
 
 let host: TestHost
 let service: TestService

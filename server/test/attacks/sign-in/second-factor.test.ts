@@ -1,17 +1,14 @@
 /** AD-06, WB-05, WB-09: a password or a mailbox alone signs in nobody who has a second factor, and no operator at all. */
-import { afterAll, beforeAll, expect } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { linkAddress, mailLink } from '../../../src/flows/sign-in/links.ts'
 import { createLink } from '../../../src/flows/sign-in/mailed-link.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { addAuthenticatorHere, addPasskeyHere, recoveryCodesOn, usePasskeyHere } from '../../rig/factors/add-factor.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import type { Web } from '../../rig/web.ts'
 import { mailsOf, sessionsOf } from '../../rig/witness.ts'
-
-const { describe, it } = testsThatNeed('second_factor')
 
 const PASSWORD = 'a quiet green harbour'
 const NEW = 'another green harbour'

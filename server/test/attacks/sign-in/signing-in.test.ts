@@ -1,7 +1,7 @@
 /** WB-07 to WB-10: guessing passwords, finding out who exists, exhausting the service, and manipulating mailed links. */
 import { randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
 import { createLink } from '../../../src/flows/sign-in/mailed-link.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
@@ -11,12 +11,9 @@ import { statementsOf, statementsUntilAnswered } from '../../rig/engines/stateme
 import { type MadeUser, makeUser } from '../../rig/make.ts'
 import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { type Page, textOf, type Web } from '../../rig/web.ts'
 import { everyRow, mailsOf, mailsWritten, sessionsOf } from '../../rig/witness.ts'
-
-const { describe, it } = testsThatNeed('password')
 
 const MINUTE = 60_000
 const { t } = wordsFor('en')

@@ -1,6 +1,6 @@
 /** WB-07 and WB-09: credential stuffing is throttled before any hashing, and whoever was here before notices nothing. */
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, expect, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
@@ -8,12 +8,9 @@ import { createSoftPasskey, type SoftPasskey } from '../../rig/factors/soft-pass
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
-import { testsThatNeed } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { type Page, textOf, unescapeHtml, type Web } from '../../rig/web.ts'
 import { mailsOf, sessionsOf } from '../../rig/witness.ts'
-
-const { describe, it } = testsThatNeed('password')
 
 const { t } = wordsFor('en')
 const PASSWORD = 'a quiet green harbour'

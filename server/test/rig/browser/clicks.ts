@@ -42,16 +42,29 @@ export async function signInHere(page: Page, user: MadeUser, password = PASSWORD
   await proveSecondFactor(page, user)
 }
 
-const TO_PROVIDER = 'a[href^="/sign-in/provider"]'
+/** Links to the identity provider and to the host service. */
+const WAY_OUT = 'a[href^="/sign-in/provider"], a[href*="challenge="]'
 const ELSEWHERE = 'form#elsewhere'
 
 /** False: users of this account sign in here. */
 async function signInElsewhere(page: Page, { email }: MadeUser): Promise<boolean> {
-  if ((await page.locator(TO_PROVIDER).count()) > 0) await press(page, TO_PROVIDER)
+  if ((await page.locator(WAY_OUT).count()) > 0) await press(page, WAY_OUT)
   if ((await page.locator(ELSEWHERE).count()) === 0) return false
   await page.fill('#email', email)
   await press(page, `${ELSEWHERE} button`)
   return true
+}
+
+/** Waits until the window asks its user to sign in: on our page, or where the user comes from. */
+export function isAskedToSignIn(page: Page): Promise<void> {
+  return page.locator(`form[action="/sign-in"], ${ELSEWHERE}, ${WAY_OUT}`).first().waitFor()
+}
+
+/** On the page that asks for a recent sign-in. */
+export async function confirm(page: Page, user: MadeUser, password = PASSWORD): Promise<void> {
+  if (USERS_FROM !== 'own' && (await signInElsewhere(page, user))) return
+  await page.fill('#password', password)
+  await submit(page, '/confirm')
 }
 
 /** Completes the sign-in of a user whom the rig has given an authenticator. */

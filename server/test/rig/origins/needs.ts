@@ -1,6 +1,5 @@
 /** Which tests apply to users of which origin: what Latchkey does for the users of an origin is a rule of core/sign-in/origin.ts. */
-import { describe, it } from 'vitest'
-import { appliesTo, type SignInPart } from '../../../src/core/sign-in/origin.ts'
+import { appliesTo, type Origin, type SignInPart } from '../../../src/core/sign-in/origin.ts'
 import { USERS_FROM } from './users-from.ts'
 
 /**
@@ -16,17 +15,11 @@ declare module 'vitest' {
   }
 }
 
-function applies(need: Need): boolean {
-  return need === 'own_origin' || need === 'own_service' ? USERS_FROM === 'own' : appliesTo(USERS_FROM, need)
+export function fits(origin: Origin, need: Need): boolean {
+  return need === 'own_origin' || need === 'own_service' ? origin === 'own' : appliesTo(origin, need)
 }
 
 /** Options of a test or a suite, which is skipped where Latchkey does not do this for the users. */
 export function needs(need: Need): { skip: boolean; meta: { notApplicable?: Need } } {
-  return applies(need) ? { skip: false, meta: {} } : { skip: true, meta: { notApplicable: need } }
-}
-
-/** The same for all tests of a file: in place of the functions of Vitest. */
-export function testsThatNeed(need: Need): { describe: typeof describe; it: typeof it; test: typeof it } {
-  const tests = it.skipIf(!applies(need)) as typeof it
-  return { describe: describe.skipIf(!applies(need)) as typeof describe, it: tests, test: tests }
+  return fits(USERS_FROM, need) ? { skip: false, meta: {} } : { skip: true, meta: { notApplicable: need } }
 }

@@ -15,6 +15,7 @@ import { chooseLanguage, signIn } from '../browser/clicks.ts'
 import { makePkce } from '../dialog.ts'
 import type { MadeApplication, MadeUser } from '../make.ts'
 import { makeManagementKey } from '../manage.ts'
+import { USERS_FROM } from '../origins/users-from.ts'
 import { type ApplicationName, HAMBURG, LISBON, type Northwind, PASSWORD, redirectOf } from '../scenes/northwind.ts'
 import { reviewed } from '../scenes/reviewed.ts'
 
@@ -31,8 +32,14 @@ export type RoutePage = {
   readonly popup?: true
 }
 
+/** Routes that lead to where the users sign in, if that is elsewhere. */
+export const AWAY: readonly string[] = USERS_FROM === 'provider' ? ['sign-in-provider'] : []
+
 /** Routes that answer with something else than a page: pictures, and what the script asks for. */
-export const NO_PAGES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo', 'delivery']
+export const NO_PAGES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo', 'delivery', ...AWAY]
+
+/** With a notice, it is a page also where users sign in at the host service. */
+export const SIGN_IN_PAGE = USERS_FROM === 'host' ? '/sign-in?notice=signed_out' : '/sign-in'
 
 export type Viewers = Readonly<Record<Viewer, Page>>
 
@@ -46,7 +53,7 @@ export async function openViewers(northwind: Northwind, open: () => Promise<Page
     ida: await open(),
     olga: await open(),
   }
-  await viewers.nobody.goto('/sign-in')
+  await viewers.nobody.goto(SIGN_IN_PAGE)
   await signIn(viewers.ann, ann)
   await signIn(viewers.ben, ben)
   await signIn(viewers.ida, ida)
@@ -93,7 +100,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
     ...pages('nobody', {
       logo: '/logo',
       'application-logo': `/application-logo?application=${applications.signage.id}`,
-      'sign-in': '/sign-in',
+      'sign-in': SIGN_IN_PAGE,
       'sign-in-code': '/sign-in/code',
       'sign-in-return': '/sign-in/return',
       'sign-in-provider': '/sign-in/provider',

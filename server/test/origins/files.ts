@@ -1,0 +1,131 @@
+/**
+ * Test files in browser/ and attacks/ by what they need of their users. Every file is declared, and `npm run verify:origins` runs
+ * those in which somebody signs in, once per origin that fits. Single tests say what they need by `needs` of rig/origins/needs.ts.
+ */
+import type { Origin } from '../../src/core/sign-in/origin.ts'
+import { fits, type Need } from '../rig/origins/needs.ts'
+
+/** `any_user`: users of any origin. `no_sign_in`: nobody signs in. */
+type Declared = 'any_user' | 'no_sign_in' | Need
+
+/** Without the folder `server/test` and `.test.ts`. */
+export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
+  any_user: [
+    'attacks/accounts/tenancy',
+    'attacks/applications/barred',
+    'attacks/applications/developer-console',
+    'attacks/applications/developer-secrets',
+    'attacks/applications/logos',
+    'attacks/applications/look-alike-names',
+    'attacks/applications/publishers',
+    'attacks/applications/test-mode',
+    'attacks/audit/archives',
+    'attacks/audit/other-accounts',
+    'attacks/device/delivery',
+    'attacks/device/guessing',
+    'attacks/device/guessing-crowds',
+    'attacks/device/phishing',
+    'attacks/device/typed-anything',
+    'attacks/device/user-codes',
+    'attacks/device/user-codes-at-rest',
+    'attacks/dialog/barred',
+    'attacks/dialog/browsers',
+    'attacks/dialog/codes',
+    'attacks/dialog/headers',
+    'attacks/dialog/loopback',
+    'attacks/dialog/origins',
+    'attacks/dialog/pkce',
+    'attacks/dialog/pushed',
+    'attacks/dialog/redirects',
+    'attacks/dialog/sessions',
+    'attacks/dialog/texts',
+    'attacks/grants/credentials-after-changes',
+    'attacks/grants/credentials-at-rest',
+    'attacks/grants/credentials-introspection',
+    'attacks/grants/credentials-kinds',
+    'attacks/grants/credentials-refresh',
+    'attacks/grants/credentials-revoked',
+    'attacks/grants/grant-secret',
+    'attacks/limits/away',
+    'attacks/limits/limits',
+    'attacks/limits/overload',
+    'attacks/limits/people',
+    'attacks/manage/console-keys',
+    'attacks/operator/console',
+    'attacks/operator/markup',
+    'attacks/operator/one-person-two-operators',
+    'attacks/reviews/suspension',
+    'attacks/reviews/suspension-decisions',
+    'attacks/reviews/suspension-lifted',
+    'attacks/sign-in/sessions',
+    'attacks/sign-in/skipped-steps',
+    'attacks/web/answer-timing',
+    'attacks/web/forms-from-elsewhere',
+    'attacks/web/fuzzed-requests',
+    'attacks/web/headers',
+    'attacks/web/hosts',
+    'attacks/web/ways-out',
+    'attacks/webhooks/webhooks',
+    'browser/connected',
+    'browser/consent-screen',
+    'browser/consoles',
+    'browser/developer',
+    'browser/device-flow',
+    'browser/dialog',
+    'browser/dialog-attacks',
+    'browser/elements',
+    'browser/frames',
+    'browser/languages',
+    'browser/management-keys',
+    'browser/operator',
+    'browser/operator-attacks',
+    'browser/pages-are-accessible',
+    'browser/sign-in',
+    'browser/what-is-loaded',
+  ],
+  password: ['attacks/sign-in/signing-in', 'attacks/sign-in/stuffing'],
+  passkey: ['browser/minute', 'browser/passkeys'],
+  second_factor: ['attacks/sign-in/second-factor'],
+  own_origin: [
+    'attacks/provider/id-tokens',
+    'attacks/provider/outbound',
+    'attacks/provider/people',
+    'attacks/sign-in/hand-over',
+    'browser/identity-provider',
+  ],
+  no_sign_in: [
+    'attacks/accounts/other-accounts',
+    'attacks/applications/rotated-secrets',
+    'attacks/applications/secret-guessing',
+    'attacks/applications/secret-timing',
+    'attacks/audit/forged-log-lines',
+    'attacks/audit/service-role',
+    'attacks/audit/tampering',
+    'attacks/device/canaries',
+    'attacks/device/code-flood',
+    'attacks/device/device-code-patience',
+    'attacks/device/device-codes',
+    'attacks/device/made-up-codes',
+    'attacks/grants/proof-of-possession',
+    'attacks/limits/expressions',
+    'attacks/limits/herd',
+    'attacks/limits/silent-clients',
+    'attacks/manage/keys',
+    'attacks/manage/scim',
+    'attacks/process/redis-user',
+    'attacks/process/secrets-of-the-process',
+    'attacks/process/supported-versions',
+    'attacks/web/parameters',
+    'attacks/web/program-headers',
+    'browser/reference',
+  ],
+}
+
+/** Files with tests for users of this origin. */
+export function filesFor(origin: Origin): readonly string[] {
+  const declared = Object.entries(FILES) as [Declared, readonly string[]][]
+  return declared
+    .filter(([need]) => need === 'any_user' || (need !== 'no_sign_in' && fits(origin, need)))
+    .flatMap(([, files]) => files)
+    .sort()
+}
