@@ -70,6 +70,14 @@ const left: readonly Left[] = [
     TOKENS,
   ],
   [
+    'provider-authorized-party',
+    'flows/provider/sign-in.ts',
+    'return azp === undefined || azp === clientId',
+    'return azp === undefined || clientId !== null',
+    'an ID token for another authorized party is accepted (FD-31)',
+    TOKENS,
+  ],
+  [
     'provider-by-address',
     USERS,
     'const known = await findProviderUser(tx, accountId, { issuer: provider.issuer, subject: claims.subject })',

@@ -196,7 +196,7 @@ async function prove(
       ...(maxAgeSeconds === null ? {} : { maxAge: maxAgeSeconds }),
     })
     const idToken = tokens.claims()
-    if (!idToken) return { problem: 'invalid' }
+    if (!idToken || !isForUs(idToken, provider)) return { problem: 'invalid' }
     const claims = await claimsOf(opened, provider, idToken, tokens.access_token)
     return claims ? { claims, idToken } : { problem: 'invalid' }
   } catch (error) {
@@ -206,6 +206,11 @@ async function prove(
     const late = error instanceof Error && 'code' in error && error.code === 'OAUTH_JWT_TIMESTAMP_CHECK_FAILED'
     return { problem: late && maxAgeSeconds !== null ? 'not_recent' : 'invalid' }
   }
+}
+
+/** openid-client checks the authorized party only if there are several audiences (OpenID Connect Core, section 3.1.3.7). */
+function isForUs({ azp }: IDToken, { clientId }: IdentityProvider): boolean {
+  return azp === undefined || azp === clientId
 }
 
 /**

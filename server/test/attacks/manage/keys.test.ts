@@ -210,13 +210,15 @@ it('FD-55: a dry run and a refused request leave nothing behind', async () => {
   const { id } = service.account
   const before = await everyRow(service)
   const headers = { 'idempotency-key': 'left-behind' }
-  await call('POST', '/accounts?dry_run=true', { slug: 'ghost', name: 'Ghost' }, headers)
-  await call(
-    'POST',
-    `/accounts/${id}/users?dry_run=true`,
-    { email: 'ghost@acme.example', invite: true, roles: [] },
-    headers,
-  )
-  await call('PATCH', `/accounts/${id}/users/${service.user.id}`, { name: 'Ghost', disabled: true })
+  const [administrator] = await listRoles(service.context.db, id)
+  const ghost = { email: 'ghost@acme.example', invite: true, roles: [administrator?.id] }
+  const users = `/accounts/${id}/users`
+  const answers = [
+    await call('POST', '/accounts?dry_run=true', { slug: 'ghost', name: 'Ghost' }, headers),
+    await call('POST', `${users}?dry_run=true`, ghost, headers),
+    // The last administrator.
+    await call('PATCH', `${users}/${service.user.id}`, { name: 'Ghost', disabled: true }),
+  ]
+  expect(answers.map(({ status }) => status)).toEqual([201, 201, 409])
   expect(await everyRow(service)).toEqual(before)
 })

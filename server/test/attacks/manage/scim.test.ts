@@ -27,6 +27,7 @@ it('FD-56: reaches the users of its account only', async () => {
     expect((await deactivate(id)).status).toBe(404)
     expect((await find(`userName eq "${email}"`)).body.totalResults).toBe(0)
   }
+  expect((await find(`userName eq "${service.user.email}"`)).body.totalResults).toBe(1)
 })
 
 it('FD-56: of the whole service, or without the scope, is none', async () => {
