@@ -189,13 +189,18 @@ export const refusals = {
 export type RefusalCode = keyof typeof refusals
 
 /** A rejected request. Thrown anywhere, turned into a response in one place (http/respond.ts). */
+/** Kinds of problems in SCIM (RFC 7644, section 3.12, table 9). */
+export type ScimType = 'invalidFilter' | 'invalidSyntax' | 'invalidValue' | 'uniqueness'
+
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
+  readonly scimType: ScimType | null
 
   /** `message` replaces the table's text where it can say more precisely what to fix. */
-  constructor(code: RefusalCode, message: string = refusals[code].message) {
+  constructor(code: RefusalCode, message: string = refusals[code].message, scimType: ScimType | null = null) {
     super(message)
     this.code = code
+    this.scimType = scimType
   }
 }

@@ -5,7 +5,10 @@ import { Unavailable } from '../store/postgres/postgres.ts'
 import type { Answer } from './answer.ts'
 
 export function answerToError(context: Context, error: unknown): Answer {
-  if (error instanceof Refusal) return { refusal: error.code, message: error.message }
+  if (error instanceof Refusal) {
+    const { code: refusal, message, scimType } = error
+    return { refusal, message, scimType }
+  }
   if (error instanceof Unavailable) return { refusal: 'unavailable', retryAfterSeconds: 1 }
   context.events.unexpected('http', error)
   return { refusal: 'server_error' }

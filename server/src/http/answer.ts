@@ -1,5 +1,5 @@
 /** Answer of a handler: plain values. respond.ts turns them into the response, for all handlers alike. */
-import type { RefusalCode } from '../core/refusal.ts'
+import type { RefusalCode, ScimType } from '../core/refusal.ts'
 import type { Held } from '../flows/device/poll.ts'
 
 /** Fields of a success, in the order in which they are written. Lists are used only on routes without XML. */
@@ -17,7 +17,7 @@ export type Answer = (
       readonly json: object | null
       readonly headers?: Readonly<Record<string, string>>
     }
-  | { readonly refusal: RefusalCode; readonly message?: string }
+  | { readonly refusal: RefusalCode; readonly message?: string; readonly scimType?: ScimType | null }
 ) & {
   readonly retryAfterSeconds?: number
   readonly allow?: string

@@ -5,7 +5,7 @@
  * outcome; it makes no decisions.
  */
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http'
-import { type RefusalCode, refusals } from '../core/refusal.ts'
+import { type RefusalCode, refusals, type ScimType } from '../core/refusal.ts'
 import type { Answer, Fields, Format } from './answer.ts'
 import type { SecurityHeaders } from './security-headers.ts'
 
@@ -59,7 +59,7 @@ export function respond(
 const NO_BODY: Body = { text: '', bytes: 0 }
 
 function bodyOf(format: Format, answer: Answer): Body {
-  if ('refusal' in answer) return refusalBody(format, answer.refusal, answer.message)
+  if ('refusal' in answer) return refusalBody(format, answer.refusal, answer.message, answer.scimType ?? null)
   if ('fields' in answer) return body(format, answer.fields)
   if ('json' in answer) return answer.json === null ? NO_BODY : textBody(JSON.stringify(answer.json))
   return 'text' in answer ? textBody(answer.text) : NO_BODY
@@ -104,17 +104,19 @@ const prepared = {
   scim: new Map<RefusalCode, Body>(),
 }
 
-function refusalBody(format: Format, code: RefusalCode, message: string | undefined): Body {
-  if (message !== undefined) return body(format, refusalFields(format, code, message))
+function refusalBody(format: Format, code: RefusalCode, message: string | undefined, scimType: ScimType | null): Body {
+  if (message !== undefined) return body(format, refusalFields(format, code, message, scimType))
   const known = prepared[format].get(code)
   if (known) return known
-  const made = body(format, refusalFields(format, code, refusals[code].message))
+  const made = body(format, refusalFields(format, code, refusals[code].message, scimType))
   prepared[format].set(code, made)
   return made
 }
 
-function refusalFields(format: Format, code: RefusalCode, message: string): Fields {
+function refusalFields(format: Format, code: RefusalCode, message: string, scimType: ScimType | null): Fields {
   const { standard, status, remedy } = refusals[code]
+  // Required for 400 (RFC 7644, section 3.12): most of ours are about a value.
+  const type = scimType ?? (code === 'invalid_request' ? 'invalidValue' : null)
   switch (format) {
     case 'standard':
       return { error: standard, error_description: message }
@@ -124,17 +126,12 @@ function refusalFields(format: Format, code: RefusalCode, message: string): Fiel
       return {
         schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
         status: String(status),
-        ...scimType(code),
+        ...(type === null ? {} : { scimType: type }),
         detail: message,
       }
     default:
       return { error: code, message }
   }
-}
-
-/** RFC 7644, section 3.12: of our codes, only this one has a word there. */
-function scimType(code: RefusalCode): Fields {
-  return code === 'invalid_request' ? { scimType: 'invalidValue' } : {}
 }
 
 export function write(format: Format, fields: Fields): string {

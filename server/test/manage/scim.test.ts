@@ -11,6 +11,13 @@ const USER = 'urn:ietf:params:scim:schemas:core:2.0:User'
 const ENTERPRISE = 'urn:ietf:params:scim:schemas:extension:enterprise:2.0:User'
 const PATCH = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 const LIST = 'urn:ietf:params:scim:api:messages:2.0:ListResponse'
+/** RFC 7644, section 3.12, and section 3.3 for a resource that exists. */
+const TAKEN = {
+  schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'],
+  status: '409',
+  scimType: 'uniqueness',
+  detail: expect.any(String),
+}
 const SCIM_JSON = { 'content-type': 'application/scim+json; charset=utf-8' }
 
 let service: TestService
@@ -81,10 +88,7 @@ describe('in the shapes of Okta', () => {
     expect((await find('userName eq "Ann.Lee@okta.example"')).body.Resources).toEqual([created.body])
     expect((await scim('GET', `/scim/2/Users/${id}`)).body).toEqual(created.body)
     const again = await scim('POST', '/scim/2/Users', ann(), SCIM_JSON)
-    expect([again.status, again.body]).toEqual([
-      409,
-      { schemas: ['urn:ietf:params:scim:api:messages:2.0:Error'], status: '409', detail: expect.any(String) },
-    ])
+    expect([again.status, again.body]).toEqual([409, TAKEN])
 
     const renamed = ann({
       id,
@@ -151,6 +155,11 @@ describe('in the shapes of Entra ID', () => {
       200,
       { userName: 'robert@entra.example', displayName: 'Robert Stone' },
     ])
+    const sameId = { ...bob, userName: 'somebody.else@entra.example' }
+    expect((await scim('POST', '/scim/2/Users', sameId, SCIM_JSON)).body).toEqual(TAKEN)
+    const other = await scim('POST', '/scim/2/Users', { ...sameId, externalId: 'another' }, SCIM_JSON)
+    const taken = await patch(other.body.id, [{ op: 'Replace', path: 'userName', value: 'robert@entra.example' }])
+    expect([taken.status, taken.body]).toEqual([409, TAKEN])
     expect((await patch(id, [{ op: 'Replace', path: 'active', value: false }])).body.active).toBe(false)
     expect((await patch(id, [{ op: 'Replace', path: 'active', value: 'True' }])).body.active).toBe(true)
     expect((await patch(id, [{ op: 'Replace', path: 'active', value: 'False' }])).body.active).toBe(false)
@@ -179,14 +188,17 @@ it('a deactivated user loses sessions at once and credentials within two seconds
 
 it('malformed requests and other filters are refused as SCIM refuses them', async () => {
   for (const filter of ['userName sw "a"', 'userName eq "a" or active eq true', 'userName eq a']) {
-    expect([filter, (await find(filter)).body]).toMatchObject([filter, { status: '400', scimType: 'invalidValue' }])
+    expect([filter, (await find(filter)).body]).toMatchObject([filter, { status: '400', scimType: 'invalidFilter' }])
   }
-  expect((await scim('POST', '/scim/2/Users', { schemas: [USER], displayName: 'Nobody' }, SCIM_JSON)).status).toBe(400)
-  expect((await scim('POST', '/scim/2/Users', { schemas: [USER], userName: 'no address' }, SCIM_JSON)).status).toBe(400)
-  expect((await patch(service.user.id, [{ op: 'move', path: 'active' }])).status).toBe(400)
-  expect((await patch(service.user.id, [{ op: 'replace', path: 'active', value: 'maybe' }])).status).toBe(400)
-  expect(
-    (await patch(service.user.id, [{ op: 'replace', value: { active: false } }])).status,
-    'the last administrator',
-  ).toBe(409)
+  const { id } = service.user
+  const create = (user: object) => scim('POST', '/scim/2/Users', { schemas: [USER], ...user }, SCIM_JSON)
+  const refused = { status: '400', scimType: 'invalidValue' }
+  expect((await create({ displayName: 'Nobody' })).body).toMatchObject(refused)
+  expect((await create({ userName: 'no address' })).body).toMatchObject(refused)
+  expect((await scim('GET', '/scim/2/Users?startIndex=first')).body).toMatchObject(refused)
+  expect((await patch(id, [{ op: 'replace', path: 'active', value: 'maybe' }])).body).toMatchObject(refused)
+  expect((await patch(id, [{ op: 'move', path: 'active' }])).body).toMatchObject({ scimType: 'invalidSyntax' })
+  // A conflict that is not about a value that exists already has no word in the RFC.
+  const lastAdministrator = await patch(id, [{ op: 'replace', value: { active: false } }])
+  expect([lastAdministrator.status, lastAdministrator.body.scimType]).toEqual([409, undefined])
 })

@@ -49,10 +49,10 @@ function readName({ displayName, name }: Json): string | undefined {
 const KEPT = ['userName', 'externalId', 'displayName', 'active'] as const
 
 /**
- * RFC 7644, section 3.5.2: attributes in `value`, or one attribute that `path` names. Paths of attributes that are not
- * kept are ignored. Null: malformed.
+ * The attributes as the operations set them, for `readScimUser`. RFC 7644, section 3.5.2: attributes in `value`, or one
+ * attribute that `path` names. Paths of attributes that are not kept are ignored. Null: malformed.
  */
-export function readScimPatch(given: unknown): ScimProfile | null {
+export function readScimPatch(given: unknown): Json | null {
   const operations = isJson(given) ? given.Operations : undefined
   if (!Array.isArray(operations)) return null
   let merged: Json = {}
@@ -61,7 +61,7 @@ export function readScimPatch(given: unknown): ScimProfile | null {
     if (!change) return null
     merged = { ...merged, ...change }
   }
-  return readScimUser(merged)
+  return merged
 }
 
 /** `op` in any case: Entra ID writes `Replace`. */

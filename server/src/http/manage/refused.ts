@@ -1,5 +1,5 @@
 /** Outcomes of flows that are not successes, as refusals of the management API. */
-import { Refusal } from '../../core/refusal.ts'
+import { Refusal, type ScimType } from '../../core/refusal.ts'
 import type { Registered } from '../../flows/accounts/register.ts'
 
 /** The value of a registration. Throws a Refusal with its reason. */
@@ -10,10 +10,14 @@ export function registered<T>(result: Registered<T>): T {
 
 const NO_ACCOUNT = 'The key reaches no such account.'
 
+type Refused = readonly [
+  code: 'invalid_request' | 'conflict' | 'not_found' | 'too_many_requests',
+  message: string,
+  scimType?: ScimType,
+]
+
 /** In words, by outcome; those of consoles that a management key never gets are not among them. */
-const REFUSED: Readonly<
-  Record<string, readonly ['invalid_request' | 'conflict' | 'not_found' | 'too_many_requests', string]>
-> = {
+const REFUSED: Readonly<Record<string, Refused>> = {
   not_found: ['not_found', 'There is no such resource.'],
   forbidden: ['not_found', NO_ACCOUNT],
   email: ['invalid_request', 'The e-mail address is not one.'],
@@ -22,7 +26,7 @@ const REFUSED: Readonly<
   external_id: ['invalid_request', 'An external id has 1 to 200 characters; a user who signs in elsewhere needs one.'],
   scope: ['invalid_request', 'A scope is not in the catalogue.'],
   role: ['invalid_request', 'Choose at least one role.'],
-  exists: ['conflict', 'Another one has this name, address or external id.'],
+  exists: ['conflict', 'Another one has this name, address or external id.', 'uniqueness'],
   last_administrator: ['conflict', 'The account would have no administrator left.'],
   holds_every_scope: ['conflict', 'The role with every scope cannot be removed.'],
   too_many: ['too_many_requests', 'There are too many of them, or too many were sent within the hour.'],
@@ -34,8 +38,8 @@ const REFUSED: Readonly<
 
 /** Throws the Refusal of an outcome. */
 export function refuse({ outcome }: { readonly outcome: string }): never {
-  const [code, message] = REFUSED[outcome] ?? (['conflict', 'The change is not possible now.'] as const)
-  throw new Refusal(code, message)
+  const [code, message, scimType] = REFUSED[outcome] ?? (['conflict', 'The change is not possible now.'] as const)
+  throw new Refusal(code, message, scimType)
 }
 
 export function notFound(what: string): never {

@@ -95,7 +95,9 @@ export const listScimUsers = accountEndpoint(
         return pageOf(asked, members, total, Math.max(start, 1))
       }
       const by = readScimFilter(filter)
-      if (!by) throw new Refusal('invalid_request', 'Filters are userName eq "…" and externalId eq "…".')
+      if (!by) {
+        throw new Refusal('invalid_request', 'Filters are userName eq "…" and externalId eq "…".', 'invalidFilter')
+      }
       const member = await findMemberBy(context.db, account.id, by)
       return pageOf(asked, member ? [member] : [], member ? 1 : 0, 1)
     },
@@ -208,8 +210,10 @@ export const patchScimUser = accountEndpoint(
     },
     current,
     handle: (asked) => {
-      const profile = readScimPatch(asked.request.json())
-      if (!profile) throw new Refusal('invalid_request', 'The operations cannot be read.')
+      const set = readScimPatch(asked.request.json())
+      if (!set) throw new Refusal('invalid_request', 'The operations cannot be read.', 'invalidSyntax')
+      const profile = readScimUser(set)
+      if (!profile) throw new Refusal('invalid_request', 'A value is not of the type of its attribute.')
       return change(asked, profile)
     },
   },

@@ -147,7 +147,12 @@ export const managementRefusalBodies: readonly Body[] = [
     properties: {
       schemas: { type: 'array', items: { type: 'string' }, description: 'The type of this message.' },
       status: text('The status, as text.'),
-      scimType: optional(text('The kind of the problem, if the RFC has a word for it.')),
+      scimType: optional(
+        oneOf(
+          ['invalidFilter', 'invalidSyntax', 'invalidValue', 'uniqueness'],
+          'The kind of the problem; absent if the RFC has no word for it.',
+        ),
+      ),
       detail: text('What is wrong, in a sentence, which may change.'),
     },
   },
