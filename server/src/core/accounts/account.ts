@@ -16,6 +16,13 @@ export function isExternalId(text: string): boolean {
 /** Slugs reserved for subdomains of the service itself. */
 const RESERVED_SLUGS = ['www', 'api', 'auth', 'mail', 'admin', 'static', 'status', 'localhost']
 
+const isHostLabel = (slug: string) => /^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) && !slug.startsWith('xn--')
+
+/** Whether an account can have this slug. */
+export function isSlug(slug: string): boolean {
+  return isHostLabel(slug) && !RESERVED_SLUGS.includes(slug)
+}
+
 export type AccountProblem = { readonly field: 'slug' | 'name' | 'externalId'; readonly message: string }
 
 export function problemOfAccount(account: {
@@ -24,7 +31,7 @@ export function problemOfAccount(account: {
   readonly externalId: string | null
 }): AccountProblem | null {
   const { slug, name, externalId } = account
-  if (!/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/.test(slug) || slug.startsWith('xn--')) {
+  if (!isHostLabel(slug)) {
     const message = `The slug "${slug}" cannot be a host name: use a-z, 0-9 and inner dashes, at most 63 characters.`
     return { field: 'slug', message }
   }

@@ -1,4 +1,5 @@
 /** Handlers for accounts whose users sign in at the host service: the way there, and the way back. */
+import { isSlug } from '../../core/accounts/account.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   finishHandOver,
@@ -100,7 +101,10 @@ function returned(context: Context, frame: Frame, result: HandOverResult, next: 
 
 type FirstUse = { readonly route: { readonly method: string }; readonly fields: FormFields; readonly here: string }
 
-/** For a host whose account does not exist yet: it appears by the first hand-over, if the configuration says so. */
+/**
+ * For a host whose account does not exist yet: it appears by the first hand-over, if the configuration says so. Whether there is
+ * such an account, only the host service knows, so the browser is sent there.
+ */
 export async function answerFirstUse(
   context: Context,
   { slug, path }: { readonly slug: string; readonly path: string },
@@ -109,7 +113,7 @@ export async function answerFirstUse(
   browser: PageRequest['browser'],
 ): Promise<PageAnswer | null> {
   const host = hostOf(context, { slug })
-  if (!host || context.config.signInCreates !== 'accounts' || route.method !== 'GET') return null
+  if (!host || context.config.signInCreates !== 'accounts' || route.method !== 'GET' || !isSlug(slug)) return null
   const now = await readClock(context.db)
   if (path !== RETURN_PATH) return redirect(context, host, { account: { slug }, browser, now }, nextPath(here))
   const result = await finishHandOver(context, host, slug, fields.get('statement') ?? '', now, browser)

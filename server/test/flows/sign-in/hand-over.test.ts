@@ -4,6 +4,7 @@ import { createRole, createUser } from '../../../src/flows/accounts/register.ts'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
+import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { markClosed } from '../../../src/store/accounts/closing.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { broughtBy, makeHost, signInAtHost, type TestHost } from '../../rig/host-service.ts'
@@ -11,6 +12,7 @@ import { makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { textOf } from '../../rig/web.ts'
+import { everyRow } from '../../rig/witness.ts'
 
 let host: TestHost
 let service: TestService
@@ -181,6 +183,32 @@ describe('what appears on first use', () => {
     ]).toEqual([1, 6])
     expect(await service.database.query('select from users where external_id = $1', [user.sub])).toHaveLength(1)
   })
+
+  it('is asked of the host service alone, whatever was requested, and nothing is stored before its answer', async () => {
+    const web = service.web({}, 'nobody-yet')
+    const before = await everyRow(service)
+    const requests = { '/': '/', '/connect/code': '/connect/code', '/sign-in?next=https://evil.example/': '/' }
+    for (const [path, next] of Object.entries(requests)) {
+      const { account, returnTo } = broughtBy((await web.send('GET', path)).location)
+      const asked = [account, returnTo.origin, returnTo.pathname, returnTo.searchParams.get('next')]
+      expect([path, ...asked]).toEqual([path, 'nobody-yet', web.origin, '/sign-in/return', next])
+    }
+    expect((await web.send('POST', '/sign-in', { email: 'a@b.example', password: 'x', next: '/' })).status).toBe(404)
+    expect((await web.send('GET', '/nowhere')).status).toBe(404)
+    expect(await everyRow(service)).toEqual(before)
+  })
+
+  it.each(['www', 'api', 'xn--bcher-kva', '-', 'two_words', 'deep.er', 'trailing-'])(
+    'is nothing at "%s", which no account can have: a page says that there is none',
+    async (slug) => {
+      const page = await service.web({}, slug).send('GET', '/')
+      expect([page.status, page.location, textOf(page.text)]).toEqual([
+        404,
+        null,
+        expect.stringContaining(wordsFor('en').t('refusal.no_account')),
+      ])
+    },
+  )
 
   it('is nothing where an account was closed', async () => {
     const { id, slug } = await makeAccount(service.context.db)
