@@ -8,7 +8,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from '
 import { elsewhereAt } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
-import { formFields, type Page, Web } from './web.ts'
+import { formFields, onwards, type Page, Web } from './web.ts'
 import { eventKinds, grantsOf, mailsOf } from './witness.ts'
 
 export type Pkce = { readonly verifier: string; readonly challenge: string }
@@ -93,8 +93,10 @@ export class DialogWindow {
 
   async follow(from: URL, first: Page): Promise<Stand> {
     let [url, page] = [from, first]
-    for (let hops = 0; page.location !== null && hops < 10; hops += 1) {
-      url = new URL(page.location, url)
+    for (let hops = 0; hops < 10; hops += 1) {
+      const to = onwards(page)
+      if (to === null) break
+      url = new URL(to, url)
       if (!this.isOurs(url)) return { page, url, left: url }
       page = await this.at(url.host).send('GET', url.pathname + url.search)
     }

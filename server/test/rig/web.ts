@@ -109,6 +109,11 @@ export class Web {
   }
 }
 
+/** Where the browser goes on to by itself: a redirect, or a page that says so. */
+export function onwards({ location, headers }: Page): string | null {
+  return location ?? /^0; url=(.*)$/.exec(String(headers.refresh))?.[1] ?? null
+}
+
 /** The hidden fields of the first form with this action. */
 export function formFields(html: string, action: string): Record<string, string> {
   const form = html.split('<form').find((each) => each.includes(`action="${action}"`))

@@ -2,6 +2,7 @@
 
 import type { Context } from '../../flows/context.ts'
 import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-account.ts'
+import { continuePage } from '../../pages/dialog/continue.tsx'
 import { type ChooseAccountModel, chooseAccountPage } from '../../pages/dialog/choose-account.tsx'
 import { rememberAccount, rememberedAccounts } from '../sign-in/remembered-accounts.ts'
 import type { BaseRequest, PageAnswer } from '../web/answer.ts'
@@ -25,7 +26,7 @@ export async function onlyRememberedAccount(context: Context, request: BaseReque
   return known && others.length === 0 ? chooseAccount(context, known.slug) : null
 }
 
-/** Redirects to the chosen account, or shows the question again. */
+/** Leads to the chosen account, or shows the question again. */
 export async function goToAccount(
   context: Context,
   request: BaseRequest,
@@ -36,7 +37,15 @@ export async function goToAccount(
   if (typed.trim() === '') return askForAccount(context, request, purpose, 'empty')
   const account = await chooseAccount(context, typed)
   if (!account) return askForAccount(context, request, purpose, 'unknown')
-  return { seeOther: addressAt(account), cookies: [rememberAccount(request, account.slug)] }
+  return { ...goOn(context, request, addressAt(account)), cookies: [rememberAccount(request, account.slug)] }
+}
+
+/**
+ * With a host service, a page that goes on by itself: `form-action` of the Content-Security-Policy covers all redirects
+ * after a form, and the account redirects to the host service, which may redirect anywhere.
+ */
+function goOn({ hostService }: Context, { frame }: BaseRequest, address: string): PageAnswer {
+  return hostService ? { page: continuePage(frame, address), continueAt: address } : { seeOther: address }
 }
 
 /** The account of a button for one chosen before, or else the text field. */

@@ -38,6 +38,8 @@ export type PageAnswer = (
   | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean; readonly fileName?: string }
 ) & {
   readonly cookies?: readonly string[]
+  /** Address to which the browser goes on by itself once it shows the page. */
+  readonly continueAt?: string
   /** Path of the page that follows, where the request does not name it. */
   readonly next?: string
   /** The one origin beside our own that a form of this page may redirect to. */

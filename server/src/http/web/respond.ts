@@ -54,6 +54,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   if (refused && answer.allow) headers.allow = answer.allow
+  if (answer.continueAt !== undefined) headers.refresh = `0; url=${answer.continueAt}`
   // The form was not read to its end: close the connection instead of waiting for the rest.
   if (status === 413) headers.connection = 'close'
   headers['content-type'] = 'text/html; charset=utf-8'

@@ -15,7 +15,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeAccount, makeUser } 
 import { USERS_FROM } from '../../rig/origins/users-from.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
-import { formFields, type Page, type Web } from '../../rig/web.ts'
+import { formFields, onwards, type Page, type Web } from '../../rig/web.ts'
 
 const PASSWORD = 'a quiet green harbour'
 const pkce = makePkce()
@@ -148,9 +148,9 @@ async function signInElsewhere(web: Web, { email }: MadeUser, question: string):
   }
 }
 
-/** Path and query of a redirect. */
-function pathOf({ location }: Page): string {
-  const { pathname, search } = new URL(location ?? '')
+/** Path and query to which the browser goes on. */
+function pathOf(page: Page): string {
+  const { pathname, search } = new URL(onwards(page) ?? '')
   return pathname + search
 }
 
@@ -216,7 +216,7 @@ describe('every page of the dialog', () => {
   it('DG-17: has no external link but those back to the application, without a referrer, and to where users sign in', () => {
     for (const [name, { text }] of everything()) {
       for (const [tag, href = ''] of text.matchAll(/<a\b[^>]*href="([^"]*)"[^>]*>/g)) {
-        const inside = /^(#|\/(?!\/))/.test(href)
+        const inside = /^(#|\/(?!\/))/.test(href) || href.startsWith(`http://${service.account.slug}.`)
         const elsewhere = service.config.signInUrl !== null && href.startsWith(`${service.config.signInUrl}?`)
         const known = inside || elsewhere || (href.startsWith(`${CALLBACK}?error=`) && tag.includes('rel="noreferrer"'))
         const opens = /target=/.test(tag) && !/rel="noopener noreferrer"/.test(tag)

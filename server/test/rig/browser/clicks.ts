@@ -10,6 +10,14 @@ export async function press(page: Page, selector: string): Promise<void> {
   await Promise.all([page.waitForEvent('load'), page.locator(selector).click()])
 }
 
+/** Chooses an account on the service's own host. With a host service, the page that follows goes on by itself. */
+export async function pressAccount(page: Page, selector: string): Promise<void> {
+  const { host } = new URL(page.url())
+  await press(page, selector)
+  const refused = (await page.locator('[role=alert]').count()) > 0
+  if (USERS_FROM === 'host' && !refused) await page.waitForURL((url) => url.host !== host)
+}
+
 /** Submit button of the form with this action. */
 export function submit(page: Page, action: string): Promise<void> {
   return press(page, `form[action="${action}"] button[type=submit]`)

@@ -6,7 +6,7 @@ import { type PopupApplication, startPopupApplication } from '../network/popup-a
 import { type Northwind, PASSWORD, startNorthwind } from '../scenes/northwind.ts'
 import { type Browsing, useBrowsing } from './browsing.ts'
 import { watchViolations } from './chromium.ts'
-import { press, signInHere } from './clicks.ts'
+import { pressAccount, signInHere } from './clicks.ts'
 
 export type DialogBrowsing = {
   readonly browsing: Browsing
@@ -82,7 +82,7 @@ export async function openPopup(page: Page, application: PopupApplication, how: 
 
 export async function chooseAccount(popup: Page, typed = 'northwind'): Promise<void> {
   await popup.fill('#typed', typed)
-  await press(popup, 'form[action="/dialog"]:has(#typed) button[type=submit]')
+  await pressAccount(popup, 'form[action="/dialog"]:has(#typed) button[type=submit]')
 }
 
 export async function signInThere(popup: Page, user: MadeUser, password = PASSWORD): Promise<void> {
