@@ -66,6 +66,10 @@ export const chooseAccount = {
       account: optional(text('The account, chosen from those that this browser knows.')),
     },
     answers: {
+      200: {
+        description: 'A page that goes on to the account by itself, if users sign in at your service.',
+        page: true,
+      },
       303: { description: 'On to the account’s own address.', headers: seeOther },
       400: { description: 'The page again: there is no such account.', page: true },
       403: { description: 'A page: the form came from elsewhere.', page: true },

@@ -2,8 +2,8 @@
 
 import type { Context } from '../../flows/context.ts'
 import { type ChosenAccount, chooseAccount } from '../../flows/dialog/choose-account.ts'
-import { continuePage } from '../../pages/dialog/continue.tsx'
 import { type ChooseAccountModel, chooseAccountPage } from '../../pages/dialog/choose-account.tsx'
+import { continuePage } from '../../pages/dialog/continue.tsx'
 import { rememberAccount, rememberedAccounts } from '../sign-in/remembered-accounts.ts'
 import type { BaseRequest, PageAnswer } from '../web/answer.ts'
 

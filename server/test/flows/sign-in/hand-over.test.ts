@@ -7,11 +7,12 @@ import { SESSION } from '../../../src/http/web/cookies.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { markClosed } from '../../../src/store/accounts/closing.ts'
 import { askMe, connect } from '../../rig/connect.ts'
+import { DialogWindow, dialogAddress, makeDialogApplication } from '../../rig/dialog.ts'
 import { broughtBy, makeHost, signInAtHost, type TestHost } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
-import { textOf } from '../../rig/web.ts'
+import { formFields, onwards, textOf } from '../../rig/web.ts'
 import { everyRow } from '../../rig/witness.ts'
 
 let host: TestHost
@@ -65,6 +66,24 @@ describe('the way there', () => {
     expect([page.status, web.cookies.has(SESSION)]).toEqual([200, false])
     const [link = ''] = /href="http:\/\/host\.example[^"]*"/.exec(page.text) ?? []
     expect(link).not.toContain('max_age')
+  })
+
+  it('does not follow from the choice of an account, a form: the page that comes goes on by itself', async () => {
+    const window = new DialogWindow(service)
+    const activated = await window.base.send('POST', '/activate', { typed: service.account.slug })
+    expect([activated.status, activated.location]).toEqual([200, null])
+    expect(activated.headers.refresh).toBe(`0; url=${window.account.origin}/connect/code`)
+    expect(activated.text).toContain(`href="${window.account.origin}/connect/code"`)
+    const application = await makeDialogApplication(service)
+    await window.go(dialogAddress(service, { application }))
+    const { request = '' } = formFields(window.base.last?.text ?? '', '/dialog')
+    const chosen = await window.base.send('POST', '/dialog', { request, typed: service.account.slug })
+    expect([chosen.status, onwards(chosen)]).toEqual([
+      200,
+      expect.stringMatching(/^http:\/\/account-[^/]*\/dialog\/enter\?/),
+    ])
+    const { left } = await window.follow(new URL(window.base.origin), chosen)
+    expect(broughtBy(left?.href ?? null)).toMatchObject({ account: service.account.slug })
   })
 
   it('does not follow from a form, for which the page that comes has a link', async () => {
