@@ -16,6 +16,7 @@ import {
 import { tabTo } from '../rig/browser/keyboard.ts'
 import type { MadeUser } from '../rig/make.ts'
 import { needs } from '../rig/origins/needs.ts'
+import { SIGN_IN_PAGE } from '../rig/pages/every-page.ts'
 import { HAMBURG, LISBON, PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 import { digestOf } from '../rig/witness.ts'
 
@@ -211,7 +212,7 @@ test('the dark colour scheme has sufficient contrast', async () => {
   const page = await browsing.open({ colorScheme: 'dark', extraHTTPHeaders: { 'x-forwarded-for': HAMBURG } })
   const background = () => page.evaluate<string>('getComputedStyle(document.body).backgroundColor')
   const problems: string[] = []
-  await page.goto('/sign-in')
+  await page.goto(SIGN_IN_PAGE)
   const dark = await background()
   await page.emulateMedia({ colorScheme: 'light' })
   expect(await background()).not.toBe(dark)
