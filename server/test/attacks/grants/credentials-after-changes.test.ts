@@ -15,6 +15,7 @@ import { askMe, type Connected, connect } from '../../rig/connect.ts'
 import { grantEvents, grantLine, house } from '../../rig/credentials.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { mailsOf, sessionsOf } from '../../rig/witness.ts'
 
@@ -98,7 +99,7 @@ async function choosePassword(user: MadeUser): Promise<unknown> {
   return setPasswordByLink(context, visit.account, given, BROWSER)
 }
 
-describe('TK-16: a password', () => {
+describe('TK-16: a password', needs('password'), () => {
   it.each([
     ['that is changed', changeIt, 'changed'],
     ['that is recovered', recoverIt, 'signed_in'],

@@ -6,6 +6,7 @@ import { requestRecovery } from '../../../src/flows/sign-in/links.ts'
 import { findAccountSession } from '../../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { madeUp, missTimes, someNetwork, somewhere } from '../../rig/scenes/guesses.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser } from '../../rig/signed-in.ts'
@@ -61,7 +62,7 @@ describe('RL-15: mails', () => {
 
   const TRIGGERS = sized(1_000, 100)
 
-  it(`RL-15: ${figure(TRIGGERS)} requests for a new password send three mails an hour`, async () => {
+  it(`RL-15: ${figure(TRIGGERS)} requests for a new password send three mails an hour`, needs('recovery'), async () => {
     const visit = await findAccountSession(service.context.db, service.account.slug, null)
     const user = await makeUser(service.context.db, service.account.slug)
     if (!visit) throw new Error('there is no account')

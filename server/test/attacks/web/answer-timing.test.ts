@@ -3,6 +3,7 @@ import { randomBytes, randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { checkDigit } from '../../../src/core/device/user-code.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
+import { needs } from '../../rig/origins/needs.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser } from '../../rig/signed-in.ts'
 import { figure, sized } from '../../rig/size.ts'
@@ -32,43 +33,47 @@ async function timed(answer: () => Promise<Page>, status: number): Promise<numbe
   return micros
 }
 
-it(`WB-08: ${figure(SIGN_INS)} wrong sign-ins each of an unknown address, a user and a disabled user take equally long`, async () => {
-  const inAccount = async () => {
-    const { slug } = await makeAccount(service.context.db)
-    const [user, disabled] = [
-      await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
-      await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
-    ]
-    await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
-    return { slug, user: user.email, disabled: disabled.email }
-  }
-  let there = await inAccount()
-  let rounds = 0
-  await expectEqualTimes({
-    rounds: SIGN_INS,
-    warmUp: 5,
-    longer: LONGER,
-    classes: {
-      unknown: () => `nobody-${randomBytes(4).toString('hex')}@acme.example`,
-      user: () => there.user,
-      'disabled user': () => there.disabled,
-    },
-    time: (email) => {
-      const web = service.web({}, there.slug)
-      return timed(
-        () => web.send('POST', '/sign-in', { email, password: 'wrong horse battery staple', next: '/' }),
-        400,
-      )
-    },
-    afterRound: async () => {
-      rounds += 1
-      if (rounds % ROUNDS_PER_ACCOUNT !== 0) return
-      // A network has a budget as well.
-      await service.database.query('delete from sign_in_failures')
-      there = await inAccount()
-    },
-  })
-})
+it(
+  `WB-08: ${figure(SIGN_INS)} wrong sign-ins each of an unknown address, a user and a disabled user take equally long`,
+  needs('password'),
+  async () => {
+    const inAccount = async () => {
+      const { slug } = await makeAccount(service.context.db)
+      const [user, disabled] = [
+        await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
+        await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
+      ]
+      await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
+      return { slug, user: user.email, disabled: disabled.email }
+    }
+    let there = await inAccount()
+    let rounds = 0
+    await expectEqualTimes({
+      rounds: SIGN_INS,
+      warmUp: 5,
+      longer: LONGER,
+      classes: {
+        unknown: () => `nobody-${randomBytes(4).toString('hex')}@acme.example`,
+        user: () => there.user,
+        'disabled user': () => there.disabled,
+      },
+      time: (email) => {
+        const web = service.web({}, there.slug)
+        return timed(
+          () => web.send('POST', '/sign-in', { email, password: 'wrong horse battery staple', next: '/' }),
+          400,
+        )
+      },
+      afterRound: async () => {
+        rounds += 1
+        if (rounds % ROUNDS_PER_ACCOUNT !== 0) return
+        // A network has a budget as well.
+        await service.database.query('delete from sign_in_failures')
+        there = await inAccount()
+      },
+    })
+  },
+)
 
 it(`UC-19: ${figure(ENTRIES)} entries each of a code that never was, a rejected one and a collected one take equally long`, async () => {
   const device = service.device()
