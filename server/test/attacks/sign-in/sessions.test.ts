@@ -25,7 +25,8 @@ beforeAll(async () => {
   service = await startTestService({}, { clock: true, operators: true })
   // A second process of the same service: its answers depend on the rows only.
   const { databaseUrl, publicUrl } = service.config
-  elsewhere = await startService(makeConfig({ DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl }))
+  const settings = { DATABASE_URL: databaseUrl, PUBLIC_URL: publicUrl, OPERATOR_ACCOUNT: service.account.slug }
+  elsewhere = await startService(makeConfig(settings))
 })
 afterAll(async () => {
   await elsewhere.stop()
