@@ -7,7 +7,7 @@ import { makeAccount, makeUser } from '../rig/make.ts'
 import { startSession } from '../rig/signed-in.ts'
 import { Web } from '../rig/web.ts'
 
-const VISITS = 200
+const VISITS = 100
 
 /** Of pages about one resource: a slug, and ids. */
 export type Shown = { readonly account: string; readonly user: string; readonly application: string }
