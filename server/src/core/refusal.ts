@@ -188,10 +188,10 @@ export const refusals = {
 
 export type RefusalCode = keyof typeof refusals
 
-/** A rejected request. Thrown anywhere, turned into a response in one place (http/respond.ts). */
 /** Kinds of problems in SCIM (RFC 7644, section 3.12, table 9). */
 export type ScimType = 'invalidFilter' | 'invalidSyntax' | 'invalidValue' | 'uniqueness'
 
+/** A rejected request. Thrown anywhere, turned into a response in one place (http/respond.ts). */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   readonly code: RefusalCode
