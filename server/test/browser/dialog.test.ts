@@ -9,12 +9,13 @@ import { overhang } from '../rig/browser/chromium.ts'
 import { chooseLanguage, press, pressAccount, submit } from '../rig/browser/clicks.ts'
 import {
   answerAndClose,
-  areJoined,
   chooseAccount,
   type DialogPopup,
   goToQuestion,
   openPopup,
+  type Steps,
   signInThere,
+  stepsThatPart,
   useDialogBrowsing,
 } from '../rig/browser/dialog-browsing.ts'
 import { tabTo } from '../rig/browser/keyboard.ts'
@@ -224,18 +225,13 @@ describe('DG-15: the application keeps hold of the window', () => {
     const { dana, ben } = browsing.northwind
     const joined = await open()
     const { popup } = joined
-    const steps: Record<string, () => Promise<unknown>> = {
+    const steps: Steps = {
       'signing in': () => chooseAccount(popup),
       'the question': () => signInThere(popup, dana),
       '"Not you?"': () => submit(popup, '/dialog/switch'),
       'somebody else': () => signInThere(popup, ben),
     }
-    const lost: string[] = []
-    for (const [step, act] of Object.entries(steps)) {
-      await act()
-      if (!(await areJoined(joined))) lost.push(step)
-    }
-    expect(lost).toEqual([])
+    expect(await stepsThatPart(joined, steps)).toEqual([])
     await heading(popup).getByText('Parcel Desk wants access to').waitFor()
   })
 
@@ -247,7 +243,7 @@ describe('DG-15: the application keeps hold of the window', () => {
       const authenticator = await makeAuthenticator(service, dana)
       const joined = await open()
       const { page, popup } = joined
-      const steps: Record<string, () => Promise<unknown>> = {
+      const steps: Steps = {
         'the first page': async () => {},
         'its problem': () => chooseAccount(popup, 'nowhere-at-all'),
         'its language': () => chooseLanguage(popup, 'de'),
@@ -272,12 +268,7 @@ describe('DG-15: the application keeps hold of the window', () => {
         'the way back': () => popup.goBack(),
         'somebody else': () => signInThere(popup, ben),
       }
-      const lost: string[] = []
-      for (const [step, act] of Object.entries(steps)) {
-        await act()
-        if (!(await areJoined(joined))) lost.push(step)
-      }
-      expect(lost).toEqual([])
+      expect(await stepsThatPart(joined, steps)).toEqual([])
       await popup.close()
       await says(page, 'the window was closed')
       expect(await page.evaluate('noticed')).toEqual(['closed'])

@@ -101,7 +101,20 @@ export async function answerAndClose(popup: Page, decision: 'allow' | 'cancel'):
 }
 
 /** Whether application and popup still have references to each other. */
-export async function areJoined({ page, popup }: DialogPopup): Promise<boolean> {
+async function areJoined({ page, popup }: DialogPopup): Promise<boolean> {
   const open = await page.evaluate<boolean>('!popup.closed && noticed.length === 0')
   return open && (await popup.evaluate<boolean>('opener !== null'))
+}
+
+/** What users do in the popup, by name, in order. */
+export type Steps = Readonly<Record<string, () => Promise<unknown>>>
+
+/** The steps after which application and popup no longer reference each other. */
+export async function stepsThatPart(dialog: DialogPopup, steps: Steps): Promise<string[]> {
+  const parting: string[] = []
+  for (const [step, act] of Object.entries(steps)) {
+    await act()
+    if (!(await areJoined(dialog))) parting.push(step)
+  }
+  return parting
 }
