@@ -23,13 +23,13 @@ export type FetchedCode =
 
 type CodeAccount = Pick<Account, 'id' | 'policy'>
 
-/** A code is rarely entered in two cells at once, and then in turn. */
-const TRIES = 5
+/** Bounds the retries while users in several cells enter one code. */
+const MAX_ATTEMPTS = 5
 
 /**
- * Fetches a code and claims it. Between the two, a user in another cell may have entered it, and the issuer has taken it
- * back: `claim` returns null then, and fetching it again tells who has claimed it. Throws Unavailable if a cell that is
- * needed does not answer: nothing is known about the code then. `account`: of the user; null if there is no such user.
+ * Fetches a code from the cell that issued it, then claims it. `claim` returns null if the issuer took the code back in
+ * between, for a user in another cell; the next fetch says who claimed it. Throws Unavailable if a cell does not answer,
+ * because the state of the code is then unknown. `account` is the user's, or null if there is no such user.
  */
 export async function fetchAndClaim<Claimed>(
   context: Context,
@@ -38,7 +38,7 @@ export async function fetchAndClaim<Claimed>(
   actor: Actor,
   claim: (fetched: FetchedCode | null) => Promise<Claimed | null>,
 ): Promise<Claimed> {
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+  for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
     const claimed = await claim(await fetchCode(context, account, userCode, actor))
     if (claimed !== null) return claimed
   }

@@ -131,14 +131,13 @@ export function createForwarder(
 
 type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent }
 
-/** A connection that was kept ended before a byte of the response. The request may be sent again. */
+/** A keep-alive connection was closed before the first byte of the response. */
 class Stale extends Error {}
 
 /**
- * A connection that is kept may be closed by the other side at the moment of the next request, and nobody can tell
- * whether that request was processed. So only what may be sent twice uses kept connections, and is sent again, on a new
- * one: methods that are idempotent (RFC 9110, section 9.2.2), and polls, which devices repeat anyway: an outcome that was
- * not delivered waits for the next poll. Everything else gets a connection of its own, on which nothing is ever stale.
+ * Forwards a request, and retries it once if a keep-alive connection turns out to be closed. Whether the other cell
+ * processed the first attempt is unknown, so only requests that are safe to repeat use keep-alive: idempotent methods
+ * (RFC 9110 §9.2.2) and polls, which keep an undelivered outcome for the next poll. Others get a new connection.
  */
 async function pass(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
   try {

@@ -211,7 +211,7 @@ describe('exhausting the service', () => {
     const flood = Array.from({ length: 199 }, (_, index) =>
       tryPassword(stranger(), `mailed-${index}@acme.example`, WRONG),
     )
-    // Whoever comes before the queue is full is signed in without a mail.
+    // A sign-in is confirmed by mail only once the queue is full: wait for the first page that asks for it.
     await Promise.any(flood.map(async (page) => expect(says(await page, t('check_mail.why'))).toBe(true)))
     const pages = await Promise.all([...flood, tryPassword(stranger(), user.email, PASSWORD)])
     const saying = (text: string) => pages.filter((page) => says(page, text))
