@@ -27,13 +27,15 @@ export function respond(
 ): Promise<void> | undefined {
   const refused = 'refusal' in answer
   const { text, bytes } = bodyOf(format, answer)
+  // As many bytes as characters: ASCII, which Node writes without transcoding if told so.
+  const encoding = bytes === text.length ? 'latin1' : 'utf8'
   const afterwards = answer.whenSent && sent(response).then(answer.whenSent)
   const headers: OutgoingHttpHeaders = {
+    ...security,
     'content-length': bytes,
     'cache-control': 'no-store',
     pragma: 'no-cache',
     'x-request-id': requestId,
-    ...security,
   }
   if (bytes > 0) headers['content-type'] = 'type' in answer ? answer.type : CONTENT_TYPES[format]
   if ('headers' in answer) Object.assign(headers, answer.headers)
@@ -52,7 +54,7 @@ export function respond(
   }
   // The body was not read to its end: close the connection instead of waiting for the rest.
   if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
-  response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text)
+  response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text, encoding)
   return afterwards
 }
 

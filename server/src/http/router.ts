@@ -60,24 +60,24 @@ export type FormRules = {
   readonly file: string | null
 }
 
-/** A request whose body has arrived. Its parameters are not parsed yet. `query` is empty if the route ignores it. */
-export type Received<R> = { readonly route: R; readonly query: string; readonly form: Form | undefined }
+/** A request whose route is known. `form`: its body, while it arrives. `query` is empty if the route ignores it. */
+export type Received<R> = { readonly route: R; readonly query: string; readonly form: Promise<Form> | undefined }
 
 /** `stale`: the form comes from another origin. */
 export type Unreceived<Code = 'method_not_allowed' | 'stale'> = { readonly refusal: Code; readonly allow?: string }
 
 /** Throws a Refusal if the body is too large or no form. */
-export async function receive<R extends RouteKey>(
+export function receive<R extends RouteKey>(
   request: IncomingMessage,
   { byMethod, allow }: PathRoutes<R>,
   query: string,
   rulesOf: (route: R) => FormRules,
-): Promise<Received<R> | Unreceived> {
+): Received<R> | Unreceived {
   const route = byMethod.get(request.method ?? '')
   if (!route) return { refusal: 'method_not_allowed', allow }
   const { origin, query: queryOfPost, bodyOfGet, json, maxBytes } = rulesOf(route)
   const get = route.method === 'GET'
   if (!get && origin !== null && !isSameOrigin(request.headers, origin)) return { refusal: 'stale' }
-  const form = get && !bodyOfGet ? undefined : await (json ? readJson(request, maxBytes) : readForm(request, maxBytes))
+  const form = get && !bodyOfGet ? undefined : json ? readJson(request, maxBytes) : readForm(request, maxBytes)
   return { route, query: get || queryOfPost ? query : '', form }
 }

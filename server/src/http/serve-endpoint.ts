@@ -56,13 +56,14 @@ export function createEndpointServer(
   forwarder: Forwarder | null,
 ): EndpointServer {
   return async (request, found, segments, query, draining, send) => {
-    const received = await receive(request, found, query, rules)
+    const received = receive(request, found, query, rules)
     // No endpoint restricts the origin, so the method is the only reason.
     if ('refusal' in received) {
       send({ refusal: 'method_not_allowed', allow: found.allow })
       return null
     }
-    const { route, form } = received
+    const { route } = received
+    const form = received.form && (await received.form)
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
     const to = forwarder && whereTo(forwarder, route, request, segments, known)

@@ -269,7 +269,8 @@ function isOnAccountHosts(path: string): boolean {
 /** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */
 function takeQueryOff(request: IncomingMessage): { path: string; query: string } {
   // A proxy may send an absolute request target (RFC 9112, section 3.2.2). Its host is not checked here.
-  const url = (request.url ?? '/').replace(/^https?:\/\/[^/?]*/i, '')
+  const target = request.url ?? '/'
+  const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')
   const mark = url.indexOf('?')
   const path = mark === -1 ? url : url.slice(0, mark)
   request.url = path

@@ -94,12 +94,11 @@ export function externalIds({ accountExternalId, userExternalId }: ValidCredenti
 }
 
 /** Percent-encoded, because a header holds ASCII only. */
-function externalIdHeaders(checked: ValidCredential): Record<string, string> {
-  const named = Object.entries(externalIds(checked)).map(([name, value]) => [
-    `x-latchkey-${name.replaceAll('_', '-')}`,
-    encodeURIComponent(value),
-  ])
-  return Object.fromEntries(named)
+function externalIdHeaders({ accountExternalId, userExternalId }: ValidCredential): Record<string, string> {
+  const headers: Record<string, string> = {}
+  if (accountExternalId !== null) headers['x-latchkey-account-external-id'] = encodeURIComponent(accountExternalId)
+  if (userExternalId !== null) headers['x-latchkey-user-external-id'] = encodeURIComponent(userExternalId)
+  return headers
 }
 
 const verifyQuery = {
@@ -116,8 +115,7 @@ const verify: Handler = async (context, request) => {
   const checked = await checkCredential(context, credential)
   if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
   const { scope } = parse(verifyQuery, request.parameters())
-  const wanted = parseScope(scope ?? '')
-  if (!wanted.every((name) => checked.scopes.includes(name))) {
+  if (scope !== null && !parseScope(scope).every((name) => checked.scopes.includes(name))) {
     return { refusal: 'insufficient_scope', wwwAuthenticate: 'Bearer error="insufficient_scope"' }
   }
   return {

@@ -13,9 +13,10 @@ export async function receivePage<R extends RouteKey>(
   query: string,
   rulesOf: (route: R) => FormRules,
 ): Promise<ReceivedPage<R> | Unreceived<'method_not_allowed' | 'stale' | 'invalid_request'>> {
-  const received = await receive(request, found, query, rulesOf)
+  const received = receive(request, found, query, rulesOf)
   if ('refusal' in received) return received
-  const { route, form } = received
+  const { route } = received
+  const form = await received.form
   const { maxFields, file } = rulesOf(route)
   const fields = readParameters(received.query, form, form ? maxFields : MAX_PARAMETERS, file)
   // PostgreSQL cannot store a NUL, and users do not type it.
