@@ -8,12 +8,11 @@
 import { randomInt } from 'node:crypto'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { post } from '../server/test/rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { type Northwind, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { alternate, CONNECTIONS, cpuSeconds, replyOf, startBareServer } from './against-bare.ts'
 import type { Benchmark, Measured } from './judge.ts'
-import { openPages, type Visited } from './visited-pages.ts'
+import { openPages, type Visited, visitPage } from './visited-pages.ts'
 
 const PEOPLE = 50
 const SECONDS = 30
@@ -64,15 +63,11 @@ function headersOf({ host, cookies }: Visited) {
   return { host, cookie: cookies[randomInt(cookies.length)] ?? '' }
 }
 
-/** Each page once. A redirect to the sign-in would be fast, too, but is no page. */
+/** Each page once. */
 async function look(server: ServerProcess, pages: readonly Visited[]) {
   const seen: { readonly page: Visited; readonly status: number; readonly length: number }[] = []
   for (const page of pages) {
-    const { status, headers, text } = await post(server.address, page.path, { method: 'GET', headers: headersOf(page) })
-    const shown =
-      (status === 200 || status >= 400) && status < 500 && `${headers['content-type']}`.includes('text/html')
-    if (!shown) throw new Error(`the page ${page.name} was answered ${status}`)
-    seen.push({ page, status, length: text.length })
+    seen.push({ page, ...(await visitPage(server.address, page)) })
   }
   const [middle] = seen.sort((a, b) => a.length - b.length).slice(Math.floor(seen.length / 2))
   if (!middle) throw new Error('there are no pages')
