@@ -63,7 +63,7 @@ async function countBatches(
   await allowLongQueries(tx)
   let ids = await nextIds('')
   while (ids.length > 0) {
-    const facts = await readDayFacts(tx, ids, day)
+    const facts = await readDayFacts(tx, ids, { from: day, days: 1 })
     await saveDays(
       tx,
       day,
@@ -85,16 +85,25 @@ export async function readDaySeries(
   db: Queryable,
   applicationId: string,
 ): Promise<Series['days']> {
-  const days: Series['days'][number][] = []
-  for (const { counts, ...point } of await readDays(db, applicationId, DAYS)) {
-    if (counts) {
-      days.push({ ...point, ...counts })
-      continue
-    }
-    const [facts] = await readDayFacts(db, [applicationId], point.day)
-    days.push({ ...point, ...(facts ? countsOf(geoip, facts) : NOTHING) })
-  }
-  return days
+  const points = await readDays(db, applicationId, DAYS)
+  const uncounted = await readUncounted(db, applicationId, points)
+  return points.map(({ counts, ...point }) => {
+    const facts = uncounted.get(point.day)
+    return { ...point, ...(counts ?? (facts ? countsOf(geoip, facts) : NOTHING)) }
+  })
+}
+
+/** Usually today alone; all of them until the first days of a new installation were counted. */
+async function readUncounted(
+  db: Queryable,
+  applicationId: string,
+  points: Awaited<ReturnType<typeof readDays>>,
+): Promise<ReadonlyMap<number, DayFacts>> {
+  const first = points.findIndex(({ counts }) => counts === null)
+  const from = points[first]?.day
+  if (from === undefined) return new Map()
+  const facts = await readDayFacts(db, [applicationId], { from, days: points.length - first })
+  return new Map(facts.map((each) => [each.day, each]))
 }
 
 function countsOf(geoip: Context['geoip'], facts: DayFacts): DayCounts {

@@ -11,6 +11,7 @@ export type DayCounts = Pick<
 /** What PostgreSQL can count; it does not know the countries of addresses. */
 export type DayFacts = Omit<DayCounts, 'countries'> & {
   readonly applicationId: string
+  readonly day: number
   /** One per network. */
   readonly addresses: readonly string[]
 }
@@ -18,41 +19,42 @@ export type DayFacts = Omit<DayCounts, 'countries'> & {
 /** More networks would hardly change the set of countries. */
 const MAX_ADDRESSES = 2_000
 
-/** Reads the day from grants and audit events. Applications without any are left out. */
+/** Reads days from grants and audit events. Days of an application without any are left out. */
 export async function readDayFacts(
   db: Queryable,
   applicationIds: readonly string[],
-  day: number,
+  { from, days }: { readonly from: number; readonly days: number },
 ): Promise<readonly DayFacts[]> {
   const { rows } = await db.query<DayFacts>({
     ...LONG_QUERY,
     // Grouped in two steps, which PostgreSQL does by hashing: it sorts for count(distinct …).
     text: `with networks as (
-       select application_id, network(set_masklen(requested_from, case family(requested_from) when 4 then 24 else 48 end)) as network,
+       select application_id, date_trunc('day', created_at) as day,
+         network(set_masklen(requested_from, case family(requested_from) when 4 then 24 else 48 end)) as network,
          min(requested_from) as address, count(*) filter (where first_of_user) as new_users
        from grants
-       where application_id = any($1) and created_at >= $2::timestamptz and created_at < $2::timestamptz + interval '1 day'
-       group by 1, 2),
+       where application_id = any($1) and created_at >= $2::timestamptz and created_at < $2::timestamptz + $3 * interval '1 day'
+       group by 1, 2, 3),
      origins as (
-       select application_id, sum(new_users)::int as new_users, count(network) as networks,
+       select application_id, day, sum(new_users)::int as new_users, count(network) as networks,
          (array_agg(host(address)) filter (where network is not null))[:${MAX_ADDRESSES}] as addresses
-       from networks group by application_id),
+       from networks group by application_id, day),
      codes as (
-       select application_id, bool_or(kind = 'code.claimed') as entered, count(*) filter (where kind = 'grant.created') as granted,
-         count(*) filter (where kind = 'code.rejected') as rejected
+       select application_id, date_trunc('day', at) as day, bool_or(kind = 'code.claimed') as entered,
+         count(*) filter (where kind = 'grant.created') as granted, count(*) filter (where kind = 'code.rejected') as rejected
        from audit_events
-       where application_id = any($1) and at >= $2::timestamptz and at < $2::timestamptz + interval '1 day'
+       where application_id = any($1) and at >= $2::timestamptz and at < $2::timestamptz + $3 * interval '1 day'
          and kind in ('code.claimed', 'grant.created', 'code.rejected')
-       group by application_id, device_code_id),
+       group by application_id, 2, device_code_id),
      decided as (
-       select application_id, count(*) filter (where entered) as entered, sum(granted)::int as granted,
+       select application_id, day, count(*) filter (where entered) as entered, sum(granted)::int as granted,
          sum(rejected)::int as rejected
-       from codes group by application_id)
-     select application_id as "applicationId", coalesce(entered, 0) as entered, coalesce(granted, 0) as granted,
+       from codes group by application_id, day)
+     select application_id as "applicationId", day, coalesce(entered, 0) as entered, coalesce(granted, 0) as granted,
        coalesce(rejected, 0) as rejected, coalesce(new_users, 0) as "newUsers", coalesce(networks, 0) as networks,
        coalesce(addresses, '{}') as addresses
-     from decided full join origins using (application_id)`,
-    values: [applicationIds, new Date(day)],
+     from decided full join origins using (application_id, day)`,
+    values: [applicationIds, new Date(from), days],
   })
   return rows
 }
