@@ -34,7 +34,11 @@ export function noteRequest(
 
 function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecretInUrl: boolean, answer: Answer): void {
   const { applicationId, secret } = whoAsks(route, request)
-  if (!applicationId || !context.applications.find(applicationId)) return
+  if (!applicationId) return
+  // A public application has no secret, so every request in its name counts as authenticated. Checked for an unknown
+  // application as well: on a busy machine the client notices how long the server works after its response.
+  const authenticated = context.applications.authenticate(applicationId, secret) !== null
+  if (!context.applications.find(applicationId)) return
   if (maybeSecretInUrl && isSecretInUrl(context, request, applicationId)) {
     context.usage.count(applicationId, 'secretsInUrl')
   }
@@ -42,8 +46,6 @@ function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecre
   if (PENDING.includes(refusal)) return
   const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
   const at = context.applications.now()
-  // A public application has no secret, so every request in its name counts as authenticated.
-  const authenticated = context.applications.authenticate(applicationId, secret) !== null
   context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
 }
 
