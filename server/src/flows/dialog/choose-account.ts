@@ -1,9 +1,15 @@
 /** Account chooser: finds the account that a user names. */
+import { isSlug } from '../../core/accounts/account.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { accountOrigin } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
 
-export type ChosenAccount = { readonly slug: string; readonly origin: string }
+export type ChosenAccount = {
+  readonly slug: string
+  readonly origin: string
+  /** False: it may appear on first use, if the host service has it. */
+  readonly exists: boolean
+}
 
 /**
  * `typed` is the account name alone or its whole URL. Null if there is no such account. Throws Unavailable if its cell
@@ -11,7 +17,13 @@ export type ChosenAccount = { readonly slug: string; readonly origin: string }
  */
 export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
   const slug = slugIn(typed, new URL(context.config.publicUrl).host)
-  return slug !== null && (await isKnown(context, slug)) ? { slug, origin: accountOrigin(context, slug) } : null
+  if (slug === null) return null
+  const exists = await isKnown(context, slug)
+  return exists || mayAppear(context, slug) ? { slug, origin: accountOrigin(context, slug), exists } : null
+}
+
+function mayAppear({ config, hostService }: Context, slug: string): boolean {
+  return hostService !== null && config.signInCreates === 'accounts' && isSlug(slug)
 }
 
 async function isKnown({ db, cells }: Context, slug: string): Promise<boolean> {

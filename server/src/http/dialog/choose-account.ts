@@ -23,7 +23,8 @@ export function askForAccount(
 /** The account, if this browser has used exactly one and it still exists. */
 export async function onlyRememberedAccount(context: Context, request: BaseRequest): Promise<ChosenAccount | null> {
   const [known, ...others] = rememberedAccounts(context, request)
-  return known && others.length === 0 ? chooseAccount(context, known.slug) : null
+  const account = known && others.length === 0 ? await chooseAccount(context, known.slug) : null
+  return account?.exists ? account : null
 }
 
 /** Leads to the chosen account, or shows the question again. */
@@ -37,7 +38,9 @@ export async function goToAccount(
   if (typed.trim() === '') return askForAccount(context, request, purpose, 'empty')
   const account = await chooseAccount(context, typed)
   if (!account) return askForAccount(context, request, purpose, 'unknown')
-  return { ...goOn(context, request, addressAt(account)), cookies: [rememberAccount(request, account.slug)] }
+  // A typo is not remembered: the next visit would go straight to an account that nobody has.
+  const cookies = account.exists ? [rememberAccount(request, account.slug)] : []
+  return { ...goOn(context, request, addressAt(account)), cookies }
 }
 
 /**

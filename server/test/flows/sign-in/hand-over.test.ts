@@ -86,6 +86,24 @@ describe('the way there', () => {
     expect(broughtBy(left?.href ?? null)).toMatchObject({ account: service.account.slug })
   })
 
+  it('leads there from /activate and from the dialog for an account that does not exist yet', async () => {
+    const window = new DialogWindow(service)
+    const activated = await window.base.send('POST', '/activate', { typed: 'activates-first' })
+    const origin = service.web({}, 'activates-first').origin
+    expect([activated.status, onwards(activated)]).toEqual([200, `${origin}/connect/code`])
+    // Not remembered, because it may have been a typo.
+    expect((await window.base.send('GET', '/activate')).status).toBe(200)
+    const arrived = await service.web({}, 'activates-first').send('GET', '/connect/code')
+    expect(broughtBy(arrived.location)).toMatchObject({ account: 'activates-first' })
+    const application = await makeDialogApplication(service)
+    await window.go(dialogAddress(service, { application }))
+    const { request = '' } = formFields(window.base.last?.text ?? '', '/dialog')
+    const chosen = await window.base.send('POST', '/dialog', { request, typed: 'asks-first' })
+    expect([chosen.status, onwards(chosen)?.startsWith(service.web({}, 'asks-first').origin)]).toEqual([200, true])
+    const impossible = await window.base.send('POST', '/activate', { typed: 'www' })
+    expect([impossible.status, textOf(impossible.text)]).toEqual([400, expect.stringContaining('no account')])
+  })
+
   it('does not follow from a form, for which the page that comes has a link', async () => {
     const web = service.web()
     await signInAtHost(service, host, web, { claims: somebody() })
