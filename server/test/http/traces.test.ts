@@ -1,5 +1,5 @@
 /** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations.md, "Traces". */
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { Device, post } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../rig/network/collector.ts'
@@ -150,7 +150,14 @@ describe('a trace started elsewhere', () => {
 describe('metrics for a collector', () => {
   it('are the same as those for Prometheus', async () => {
     const address = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log())?.[1]
-    const text = await (await fetch(`${address}/metrics`)).text()
+    // 500 while PostgreSQL takes too long.
+    const text = await vi.waitUntil(
+      async () => {
+        const answer = await fetch(`${address}/metrics`)
+        return answer.ok ? answer.text() : null
+      },
+      { timeout: 30_000 },
+    )
     const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name)
     const told = await collector.waitFor(() => (collector.metrics.length > 0 ? collector.metrics : undefined))
     expect(told.map(({ name }) => name)).toEqual(names)
