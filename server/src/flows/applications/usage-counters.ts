@@ -29,9 +29,12 @@ export type UsageCounters = {
 const MAX_APPLICATIONS = 10_000
 const MAX_NOTED = 20_000
 
+/** Requests of one application, oldest first. */
+type Noted = { readonly authenticated: NotedRequest[]; readonly unauthenticated: NotedRequest[] }
+
 type Batch = {
   readonly counts: Map<string, Counted>
-  readonly noted: Map<string, NotedRequest[]>
+  readonly noted: Map<string, Noted>
   /** Number of requests in `noted`, over all applications. */
   held: number
 }
@@ -54,14 +57,14 @@ export function createUsageCounters(db: Postgres): UsageCounters {
     if (counted) counted[what] += by
   }
   const note = (request: NotedRequest) => {
-    const known = batch.noted.get(request.applicationId)
-    const alike = known?.filter(({ authenticated }) => authenticated === request.authenticated) ?? []
-    const [oldest] = alike.length < (request.authenticated ? MAX_REQUESTS : MAX_UNAUTHENTICATED) ? [] : alike
-    if (known && oldest) known.splice(known.indexOf(oldest), 1)
+    const { applicationId, authenticated } = request
+    const noted = batch.noted.get(applicationId) ?? { authenticated: [], unauthenticated: [] }
+    const alike = authenticated ? noted.authenticated : noted.unauthenticated
+    if (alike.length >= (authenticated ? MAX_REQUESTS : MAX_UNAUTHENTICATED)) alike.shift()
     else if (batch.held < MAX_NOTED) batch.held += 1
     else return
-    if (known) known.push(request)
-    else batch.noted.set(request.applicationId, [request])
+    alike.push(request)
+    batch.noted.set(applicationId, noted)
   }
   /** Restores an unsaved batch and adds what was counted meanwhile. */
   const putBack = (unsaved: Batch) => {
@@ -70,7 +73,7 @@ export function createUsageCounters(db: Postgres): UsageCounters {
     for (const [applicationId, counted] of since.counts) {
       for (const [what, by] of Object.entries(counted)) count(applicationId, what as keyof Counted, by)
     }
-    for (const requests of since.noted.values()) requests.forEach(note)
+    for (const request of everyRequest(since)) note(request)
   }
 
   return {
@@ -94,9 +97,16 @@ export function createUsageCounters(db: Postgres): UsageCounters {
   }
 }
 
-async function write(tx: Parameters<typeof addCounts>[0], { counts, noted }: Batch): Promise<void> {
-  const counted = Array.from(counts, ([applicationId, each]) => ({ applicationId, ...each }))
-  const requests = [...noted.values()].flat()
+/** In order of arrival, which is the order in which they are inserted and listed. */
+function everyRequest({ noted }: Batch): readonly NotedRequest[] {
+  return [...noted.values()]
+    .flatMap(({ authenticated, unauthenticated }) => [...authenticated, ...unauthenticated])
+    .sort((a, b) => a.at - b.at)
+}
+
+async function write(tx: Parameters<typeof addCounts>[0], batch: Batch): Promise<void> {
+  const counted = Array.from(batch.counts, ([applicationId, each]) => ({ applicationId, ...each }))
+  const requests = everyRequest(batch)
   if (counted.length > 0) await addCounts(tx, counted)
   if (requests.length > 0) await insertRequests(tx, requests)
 }

@@ -115,6 +115,16 @@ it('keeps the last fifty requests of an application, in order', async () => {
   expect(row, 'no more than fifty were written at all').toEqual({ rows: 50, span: '49' })
 })
 
+it('lists authenticated and unauthenticated requests in the order of their arrival', async () => {
+  const id = await make()
+  const usage = createUsageCounters(service.context.db)
+  for (const [index, authenticated] of [false, true, false, true].entries()) {
+    usage.note(makeNote(id, { at: 1_000 + index, authenticated, message: `${index}` }))
+  }
+  await usage.save()
+  expect(await messagesOf(id)).toEqual(['0', '1', '2', '3'])
+})
+
 it('keeps the last ten unauthenticated requests, without displacing authenticated ones', async () => {
   const id = await make()
   const usage = createUsageCounters(service.context.db)
