@@ -1,8 +1,8 @@
 /** Account chooser: finds the account that a user names. */
-import { isSlug } from '../../core/accounts/account.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { accountOrigin } from '../accounts/address.ts'
 import type { Context } from '../context.ts'
+import { mayAppear } from '../sign-in/hand-over.ts'
 
 export type ChosenAccount = {
   readonly slug: string
@@ -12,18 +12,14 @@ export type ChosenAccount = {
 }
 
 /**
- * `typed` is the account name alone or its whole URL. Null if there is no such account. Throws Unavailable if its cell
- * does not answer.
+ * `typed` is the account name alone or its whole URL. Null if there is no such account and none can appear on first use.
+ * Throws Unavailable if its cell does not answer.
  */
 export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
   const slug = slugIn(typed, new URL(context.config.publicUrl).host)
   if (slug === null) return null
   const exists = await isKnown(context, slug)
   return exists || mayAppear(context, slug) ? { slug, origin: accountOrigin(context, slug), exists } : null
-}
-
-function mayAppear({ config, hostService }: Context, slug: string): boolean {
-  return hostService !== null && config.signInCreates === 'accounts' && isSlug(slug)
 }
 
 async function isKnown({ db, cells }: Context, slug: string): Promise<boolean> {

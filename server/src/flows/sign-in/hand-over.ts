@@ -1,6 +1,7 @@
 /** Sign-in at the host service: the way there, and the way back with a signed statement about the user. */
 
 import { hash, randomUUID } from 'node:crypto'
+import { isSlug } from '../../core/accounts/account.ts'
 import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { byHostService } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
@@ -37,6 +38,14 @@ export function hostOf(context: Context, account: { readonly slug: string }): Ho
   return account.slug === context.config.operatorAccount ? null : context.hostService
 }
 
+/**
+ * Whether an account that does not exist would be created by the first sign-in. Only the host service knows whether it
+ * has such an account.
+ */
+export function mayAppear(context: Context, slug: string): boolean {
+  return hostOf(context, { slug }) !== null && context.config.signInCreates === 'accounts' && isSlug(slug)
+}
+
 export type HandOverWish = {
   /** Path of the page after signing in. */
   readonly next: string
@@ -64,7 +73,7 @@ export function handOverAddress(
   return url.href
 }
 
-/** Half of what counts as recent, so that what the user then does still counts. */
+/** `max_age` of a re-authentication: half of `freshMs`, so that it is still fresh when the user acts. */
 export function recentSeconds({ config }: Context): number {
   return Math.floor(config.freshMs / 2000)
 }
@@ -156,7 +165,7 @@ async function enter(
 async function createAccount({ config }: Context, tx: Transaction, { account: slug, accountName }: Statement) {
   if (config.signInCreates !== 'accounts') return null
   const named = await addAccount(tx, { slug, name: accountName ?? slug }, byHostService)
-  // A name that is no name, or a reserved slug: the slug is a name in any case.
+  // Retried with the slug as the name, which is always a valid one. A reserved slug is refused again.
   if (named.outcome === 'refused') await addAccount(tx, { slug, name: slug }, byHostService)
   return findAccount(tx, slug)
 }

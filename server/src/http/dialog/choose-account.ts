@@ -38,7 +38,7 @@ export async function goToAccount(
   if (typed.trim() === '') return askForAccount(context, request, purpose, 'empty')
   const account = await chooseAccount(context, typed)
   if (!account) return askForAccount(context, request, purpose, 'unknown')
-  // A typo is not remembered: the next visit would go straight to an account that nobody has.
+  // A name that may be a typo is not remembered: it would be offered at every later visit.
   const cookies = account.exists ? [rememberAccount(request, account.slug)] : []
   return { ...goOn(context, request, addressAt(account)), cookies }
 }

@@ -1,11 +1,11 @@
 /** Handlers for accounts whose users sign in at the host service: the way there, and the way back. */
-import { isSlug } from '../../core/accounts/account.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   finishHandOver,
   type HandOverResult,
   handOverAddress,
   hostOf,
+  mayAppear,
   RETURN_PATH,
   recentSeconds,
 } from '../../flows/sign-in/hand-over.ts'
@@ -24,14 +24,14 @@ import { sessionCookies } from './session-cookies.ts'
 const REASONS: readonly AtHostModel['reason'][] = ['signed_out', 'switched', 'ended']
 
 /**
- * Another user can only come in by signing in anew. Not 0: the sign-in is a moment old when the host service looks at it
- * again, and would be asked for again and again.
+ * `max_age` when users switch: forces a new sign-in at the host service, so that another user can sign in. Not 0: the
+ * new sign-in is already a moment old when the host service compares its age, which would start a loop.
  */
 const ANEW_SECONDS = 10
 
 /**
- * Redirects to the host service; after signing out, a page with a link instead, which would otherwise sign in again at
- * once.
+ * Redirects to the host service. With a `notice`, shows a page with a link instead: after signing out, a redirect would
+ * sign the user in again at once.
  */
 export async function goToHost(
   context: Context,
@@ -102,8 +102,7 @@ function returned(context: Context, frame: Frame, result: HandOverResult, next: 
 type FirstUse = { readonly route: { readonly method: string }; readonly fields: FormFields; readonly here: string }
 
 /**
- * For a host whose account does not exist yet: it appears by the first hand-over, if the configuration says so. Whether there is
- * such an account, only the host service knows, so the browser is sent there.
+ * For a host whose account does not exist yet: sends the browser to the host service if the account may appear there.
  */
 export async function answerFirstUse(
   context: Context,
@@ -113,7 +112,7 @@ export async function answerFirstUse(
   browser: PageRequest['browser'],
 ): Promise<PageAnswer | null> {
   const host = hostOf(context, { slug })
-  if (!host || context.config.signInCreates !== 'accounts' || route.method !== 'GET' || !isSlug(slug)) return null
+  if (!host || route.method !== 'GET' || !mayAppear(context, slug)) return null
   const now = await readClock(context.db)
   if (path !== RETURN_PATH) return redirect(context, host, { account: { slug }, browser, now }, nextPath(here))
   const result = await finishHandOver(context, host, slug, fields.get('statement') ?? '', now, browser)

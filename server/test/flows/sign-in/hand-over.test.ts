@@ -92,7 +92,7 @@ describe('the way there', () => {
     const origin = service.web({}, 'activates-first').origin
     expect([activated.status, onwards(activated)]).toEqual([200, `${origin}/connect/code`])
     // Not remembered, because it may have been a typo.
-    expect((await window.base.send('GET', '/activate')).status).toBe(200)
+    expect(window.base.cookies.has('__Host-accounts')).toBe(false)
     const arrived = await service.web({}, 'activates-first').send('GET', '/connect/code')
     expect(broughtBy(arrived.location)).toMatchObject({ account: 'activates-first' })
     const application = await makeDialogApplication(service)
@@ -100,8 +100,9 @@ describe('the way there', () => {
     const { request = '' } = formFields(window.base.last?.text ?? '', '/dialog')
     const chosen = await window.base.send('POST', '/dialog', { request, typed: 'asks-first' })
     expect([chosen.status, onwards(chosen)?.startsWith(service.web({}, 'asks-first').origin)]).toEqual([200, true])
-    const impossible = await window.base.send('POST', '/activate', { typed: 'www' })
-    expect([impossible.status, textOf(impossible.text)]).toEqual([400, expect.stringContaining('no account')])
+    for (const typed of ['www', 'operators-of-nobody.', 'no slug']) {
+      expect((await window.base.send('POST', '/activate', { typed })).status, typed).toBe(400)
+    }
   })
 
   it('does not follow from a form, for which the page that comes has a link', async () => {
