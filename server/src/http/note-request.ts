@@ -38,10 +38,9 @@ function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecre
   // A public application has no secret, so every request in its name counts as authenticated. Checked for an unknown
   // application as well: on a busy machine the client notices how long the server works after its response.
   const authenticated = context.applications.authenticate(applicationId, secret) !== null
+  const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, applicationId)
   if (!context.applications.find(applicationId)) return
-  if (maybeSecretInUrl && isSecretInUrl(context, request, applicationId)) {
-    context.usage.count(applicationId, 'secretsInUrl')
-  }
+  if (inUrl) context.usage.count(applicationId, 'secretsInUrl')
   const refusal = 'refusal' in answer ? answer.refusal : null
   if (PENDING.includes(refusal)) return
   const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
