@@ -27,7 +27,7 @@ export function fillFigures(document: string): string {
 
 function renderFigures(): string {
   const all = readBaselines()
-  const ours = Object.entries(ROWS).map(([name, title]) => rowOf(title, all[name]))
+  const ours = Object.entries(ROWS).map(([name, title]) => rowOf(title, all[name], name !== 'held-poll'))
   const peers = PEERS.flatMap((peer) => [
     rowOf(`Pending poll, ${peer}`, all[`poll of ${peer}`]),
     rowOf(`Verification, ${peer}`, all[`verify of ${peer}`]),
@@ -38,9 +38,10 @@ function renderFigures(): string {
   return parts.filter((part) => part !== '').join('\n\n')
 }
 
-function rowOf(title: string, figures: Figures | undefined): string {
+/** `byRate`: whether requests per second can be compared. Those of a held poll follow from the wait. */
+function rowOf(title: string, figures: Figures | undefined, byRate = true): string {
   const { ours_per_second, ours_cpu_us, reference_cpu_us, ratio_by_cpu, ratio } = figures ?? {}
-  const cells = [ours_per_second, ours_cpu_us, reference_cpu_us, ratio_by_cpu, ratio].map(
+  const cells = [ours_per_second, ours_cpu_us, reference_cpu_us, ratio_by_cpu, byRate ? ratio : '–'].map(
     (cell) => cell ?? 'not measured',
   )
   return `| ${[title, ...cells].join(' | ')} |`
