@@ -38,7 +38,7 @@ const ROUNDS = 15
 /** Long enough that the start of pgbench's connections, and their first statements, do not count. */
 const ROUND_SECONDS = 3
 
-/** Codes of a warm-up. Those of a round follow from it, because placing many of them keeps PostgreSQL busy as well. */
+/** Codes of a warm-up. A round gets MORE times as many as its warm-up used: inserting more would load PostgreSQL. */
 const WARM_UP_CODES = 12_000
 const MORE = 2
 

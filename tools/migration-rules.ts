@@ -41,7 +41,7 @@ function statementProblems({ runs, expandedIn }: ClassifiedMigration, statement:
   return problems.map((problem) => `"${sql.replace(/\s+/g, ' ')}" ${problem}`)
 }
 
-/** Repeatable, and useless to hold up a transaction for. */
+/** Kinds that may also run outside a transaction: they are repeatable, and would only prolong it. */
 const MAY_RUN_OUTSIDE = ['validate constraint', 'insert', 'update', 'delete']
 
 function contractProblems({ expandedIn, statements }: ClassifiedMigration, current: string): readonly string[] {

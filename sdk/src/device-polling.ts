@@ -2,10 +2,9 @@
  * Polling of one device code until the user has decided or the code has expired. docs/interface.md, "Poll for
  * authorization" and "Delivery".
  *
- * All polls of a session send the same `Idempotency-Key`. So the service repeats an outcome whose response was lost, on
- * this side or in front of the service, for ten minutes. One key per poll would not work: if an intermediary repeats
- * responses, a response that was read completely may belong to an earlier poll, and the response with the outcome is
- * lost without an error.
+ * All polls of a session send the same `Idempotency-Key`, so that for ten minutes the service repeats an outcome whose
+ * response was lost. One key per poll would not work: an intermediary may answer a poll with the response to an
+ * earlier one and drop the response with the outcome, and the client sees no error.
  */
 import type { Context } from './context.ts'
 import { type CredentialsOf, readAccessKey, readTokenSet, type Variant } from './credentials.ts'

@@ -38,8 +38,8 @@ export function heldDelayMs(retryAfter: number): number {
 }
 
 /**
- * The wait to ask for after a poll that waited was cut off without a response: shorter than the cut, or none. A fault
- * within the first seconds is no cut.
+ * The wait to request after a held poll failed without a response. The cause may be a proxy's time limit, so the next
+ * wait is shorter than `tookMs`, or 0 if that is too short. A fault within the first two seconds is no time limit.
  */
 export function waitAfterFault(waitSeconds: number, tookMs: number): number {
   const tookSeconds = Math.floor(tookMs / 1000)

@@ -2,10 +2,10 @@
  * Management of stored credentials: keeps them in the store, renews them in time with one renewal at a time, and
  * revokes them. docs/interface.md, "Refresh".
  *
- * A replaced refresh token gets the same tokens again until one of them is used, in case the response was lost;
- * presented later it looks stolen, and the access ends. So the new set is stored before it is used, the users of a shared
- * store take turns, and the store is read again before every request: another process may have taken the lock of one
- * that was frozen for too long.
+ * The service repeats the response to a replaced refresh token until one of the new tokens is used, because it may
+ * have been lost. After that, the replaced token counts as stolen, and the service revokes the grant. So the new set
+ * is stored before it is used, processes that share a store renew under its lock, and the store is read again before
+ * every request: a process that was frozen may have lost the lock to another one.
  */
 import { askAgain } from './ask-again.ts'
 import type { Context } from './context.ts'

@@ -11,7 +11,7 @@ const ALGORITHMS = ['EdDSA', 'ES256']
 const MAX_LIFETIME_SECONDS = 60
 /** Difference of two clocks. */
 export const CLOCK_TOLERANCE_SECONDS = 5
-/** Far more than a statement needs; a browser's address bar ends somewhere, too. */
+/** Far more than a statement needs, and short enough for a query parameter. */
 const MAX_STATEMENT_LENGTH = 8_000
 
 const MAX_KEY_SET_BYTES = 64 * 1024

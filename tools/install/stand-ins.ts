@@ -15,7 +15,10 @@ const ROOTS = {
   machine: 'ca-certificates,curl,dbus,git,postgresql,redis-server,systemd,systemd-sysv',
 } as const
 
-/** First start on the Unix socket only, like the official image, and for five seconds: whoever asks the socket is misled. */
+/**
+ * Entrypoint. Like the official image's, it first starts PostgreSQL on the Unix socket only; here for five seconds, so
+ * that a health check over the socket, which succeeds too early, is noticed.
+ */
 const POSTGRES = `#!/bin/sh
 set -e
 data=/var/lib/postgresql/data

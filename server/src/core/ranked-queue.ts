@@ -1,6 +1,6 @@
 /**
- * Ranked queue: the waiter whose group did least comes first. A group's waiters rank one behind the other, so that many
- * of one group at once do not come before the first of another. When full, evicts the newest of the last rank.
+ * Priority queue: lowest rank first, then first in, first out. `join` adds to the rank the number of waiters that the
+ * group already has, so that one group cannot take all first places. When full, evicts the newest of the highest rank.
  */
 export type RankedQueue<T> = {
   /** Returns the evicted waiter, possibly the newcomer; null if there was room. */

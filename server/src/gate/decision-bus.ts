@@ -50,8 +50,8 @@ export function createDecisionBus(link: RedisLink | null): DecisionBus {
       subscriber.on('error', () => {})
       subscriber.on('message', hear)
       subscriber.subscribe(CHANNEL).catch(reportRefusal)
-      // It sends nothing, so it does not notice that its server is gone. When the other connection found a new one, it
-      // follows.
+      // The subscriber sends nothing, so it does not notice that its server is gone. It reconnects after the command
+      // connection has reconnected.
       let lost = false
       redis.on('close', () => {
         lost = true

@@ -13,7 +13,7 @@ type Entry = { paceUntil: number; hintUntil: number; decidedUntil: number }
 type Generation = Map<string, Entry>
 
 export type LocalGate = Gate & {
-  /** This process heard of the decision within the lifetime of a hint: a hint is older than it. */
+  /** Whether `drop` was called within the last MAX_HINT_MS: a hint about the code is then outdated. */
   isDecided(id: string): boolean
 }
 

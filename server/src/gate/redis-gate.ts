@@ -4,8 +4,9 @@
  * seventh of two commands per poll (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
  *
  * While Redis does not answer, this process paces on its own: a poll is never rejected or delayed because of the gate.
- * A Redis that was promoted has lost the last writes, and one that was frozen does late what it was told before: what
- * this process knows itself counts more (docs/decisions/0056-a-gate-that-fails-over.md).
+ * A promoted replica lacks the last writes, and a Redis that hung executes old commands late. So a decision known to
+ * this process overrides the hint, and for one pace after a failure no poll is early
+ * (docs/decisions/0056-a-gate-that-fails-over.md).
  */
 import { Cluster } from 'ioredis'
 import { type Gate, type GateReply, MAX_HINT_MS } from './gate.ts'

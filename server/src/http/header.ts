@@ -1,7 +1,7 @@
 /**
- * Reads a request header that is meant to be given once; null if it is absent. A repeated one is ambiguous. Node joins
- * the values with `, `, which no reader here accepts, but of some headers it keeps the first: of those, a repeated
- * `authorization` is refused, because a proxy may have checked the other one.
+ * Reads a request header that may occur only once; null if it is absent. If a header is repeated, Node joins the values
+ * with `, `, which no caller accepts. For some headers Node keeps only the first value; of these, `authorization` is
+ * rejected if it is repeated, because a proxy may have checked the other value.
  */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'

@@ -60,13 +60,19 @@ export type FormRules = {
   readonly file: string | null
 }
 
-/** A request whose route is known. `form`: its body, while it arrives. `query` is empty if the route ignores it. */
+/**
+ * A request whose route is known. `form`: its body, which may still be arriving; undefined if there is none or it is not
+ * read. `query` is empty if the route ignores it.
+ */
 export type Received<R> = { readonly route: R; readonly query: string; readonly form: Promise<Form> | undefined }
 
 /** `stale`: the form comes from another origin. */
 export type Unreceived<Code = 'method_not_allowed' | 'stale'> = { readonly refusal: Code; readonly allow?: string }
 
-/** Throws a Refusal if the body is too large or no form. */
+/**
+ * Throws a Refusal if the headers announce a body that is too large or of another type; `form` rejects with one if that
+ * shows later. Await it at once: nothing else handles the rejection.
+ */
 export function receive<R extends RouteKey>(
   request: IncomingMessage,
   { byMethod, allow }: PathRoutes<R>,

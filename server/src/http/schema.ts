@@ -2,8 +2,8 @@
  * Schemas of parameters and responses: JSON Schema as plain data. The OpenAPI document is written from a schema, and
  * `parse` reads a request by the same one, so the two cannot differ.
  *
- * `parse` checks what is required and what is one of a list. `pattern`, `format` and `const` only describe: a value that
- * does not match is one that the flow does not know, and is answered as such.
+ * `parse` checks required parameters and `enum`. `pattern`, `format` and `const` are only documentation: a value that
+ * does not match is passed to the flow, which answers as for any unknown value.
  */
 import { Refusal, type RefusalCode } from '../core/refusal.ts'
 import type { FormFields } from './parameters.ts'

@@ -2,8 +2,8 @@
 import type { Family } from '../telemetry/family.ts'
 
 /**
- * `stop`: the whole service ends, and load balancers have to notice. `replace`: a successor listens already, so nobody
- * has to notice.
+ * `stop`: the whole service ends; /health/ready fails, so that load balancers notice. `replace`: another process
+ * already accepts connections from the same socket; /health/ready keeps succeeding.
  */
 export type Order = { readonly order: 'stop' | 'replace' } | { readonly order: 'metrics'; readonly id: number }
 

@@ -22,7 +22,7 @@ export async function obeySupervisor(service: Supervised): Promise<void> {
     process.on('message', (message: Order) => {
       if (message.order !== 'metrics') return resolve(message.order)
       const { id } = message
-      // Unanswered, it counts as unreachable: the supervisor uses what it knows.
+      // On failure nothing is sent: after METRICS_MS the supervisor uses the last report.
       service.readMetrics().then(
         (families) => tell({ report: 'metrics', id, families }),
         () => {},

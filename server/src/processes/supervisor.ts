@@ -130,7 +130,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
 
   return {
     start: async () => {
-      // One first: if it cannot start, it has said why, and one reason is enough.
+      // The first process starts alone, so that the reason of a failed start is logged only once.
       const address = await startOne().catch(() => {
         throw new CommandRefused('The first process did not start.')
       })

@@ -1,8 +1,8 @@
 /**
  * Queue for password hashing: one hash at a time per process, so that a flood of sign-ins costs one core and polls keep
- * the others. Known browsers come first, account after account: whoever has users of their own has known browsers.
- * Strangers take turns, network after network, and one of them at a time: last come those who already have their answer
- * and wait for a mail.
+ * the others. Known browsers come first, round-robin over accounts: the owner of an account can have any number of
+ * them. Strangers follow, one at a time: first those who wait for the response, round-robin over networks, then those
+ * whose response was sent already and whose sign-in a mailed link completes.
  */
 import { createFairQueue } from '../core/fair-queue.ts'
 import type { Source } from '../core/network.ts'
@@ -16,8 +16,8 @@ export class PasswordsBusy extends Error {
 /** Source of an attempt from a browser that never signed in as this user. */
 export type Stranger = Source & {
   /**
-   * Null: the user waits for the answer. Otherwise the answer was sent already, and this is the number of addresses that
-   * failed from the network: the fewer, the sooner.
+   * Null: the response waits for the check. Otherwise the response was sent already, and this is the rank in the queue,
+   * lowest first: the number of e-mail addresses that failed from this network.
    */
   readonly laterAfter: number | null
 }
@@ -29,7 +29,7 @@ export type PasswordQueue = {
   known<T>(source: Source, work: () => Promise<T>): Promise<T>
   /** Runs `turn` when it is the stranger's turn; in it, hashes wait for known browsers. Rejects with PasswordsBusy. */
   inTurn<T>(stranger: Stranger, turn: (hash: Hash) => Promise<T>): Promise<T>
-  /** Turns away those who already have their answer, so that shutdown does not wait for them. */
+  /** Rejects attempts whose response was sent already, so that shutdown does not wait for them. */
   endLater(): void
 }
 

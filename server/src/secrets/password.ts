@@ -34,7 +34,7 @@ export type Passwords = {
   known(source: Source): { digest(password: string): Promise<string>; readonly matches: Matches }
   /** Runs `work` when it is the stranger's turn; only then may it check a password. */
   strangerInTurn<T>(stranger: Stranger, work: (matches: Matches) => Promise<T>): Promise<T>
-  /** Turns away strangers who already have their answer, so that shutdown does not wait for them. */
+  /** Rejects attempts whose response was sent already, so that shutdown does not wait for them. */
   endLater(): void
 }
 

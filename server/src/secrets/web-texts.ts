@@ -172,7 +172,7 @@ export function digestAddress(keys: Keyset, accountId: string, email: string): B
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify([accountId, email]), 'buffer'))
 }
 
-/** The same for second steps. No address has this digest, whatever is typed: the list has another length. */
+/** The same for second steps. Hashes three values instead of two, so it never equals the key of an e-mail address. */
 export function digestSecondStep(keys: Keyset, accountId: string, userId: string): Buffer {
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify(['second step', accountId, userId]), 'buffer'))
 }

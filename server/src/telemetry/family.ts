@@ -29,8 +29,8 @@ export type Family = Described &
   )
 
 /**
- * The value of a gauge for several processes: the sum of what each has, or, of what all say about the same thing, the
- * largest or the smallest value.
+ * Aggregation of a gauge over several processes: the sum of their values, or, where a sum has no meaning, the largest
+ * or the smallest value.
  */
 type Across = 'sum' | 'max' | 'min'
 

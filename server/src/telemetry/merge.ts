@@ -11,7 +11,7 @@ export function mergeFamilies(perProcess: readonly (readonly Family[])[]): reado
   return [...merged.values()]
 }
 
-/** What stays true of a process that has ended. */
+/** Counters and histograms, which still count after their process has ended. Gauges do not. */
 export function countedBy(families: readonly Family[]): readonly Family[] {
   return families.filter(({ type }) => type !== 'gauge')
 }

@@ -127,8 +127,9 @@ async function keepInSync(db: Queryable, folder: string, socket: string): Promis
 }
 
 /**
- * The version that HAProxy got; null: it had the newest. HAProxy is asked every time, because one that was restarted has what the
- * files said. The map of buckets is last: its version says that both are there.
+ * Updates the map files and the running HAProxy. Returns the new version; null if HAProxy was up to date. Reads the
+ * version from HAProxy each time, because a restarted HAProxy has the version of the files. Replaces the map of buckets
+ * last, because it contains the version of both maps.
  */
 async function bringChanges(db: Queryable, folder: string, socket: string): Promise<number | null> {
   const [version, has] = [await readMapVersion(db), await readMapValue(socket, join(folder, BUCKETS_MAP), VERSION_KEY)]

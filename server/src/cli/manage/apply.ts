@@ -69,7 +69,7 @@ function refusalOf({ path, action, name }: Change): (error: unknown) => Problem 
   }
 }
 
-/** Returns what to tell about new applications. The changes before one that fails are made, and said to be. */
+/** Returns a sentence per new application. If a change fails, those before it remain, and the error counts them. */
 async function makeChanges(
   client: ManagementClient,
   changes: readonly Change[],

@@ -24,8 +24,8 @@ function isSettling({ previousCell, changedAt }: CodePrefix, now: number, lifeti
 }
 
 /**
- * Prefixes of the codes that a cell may issue. One that it got from another cell only when all codes of that cell have
- * expired, so that two live codes never have the same digits.
+ * Prefixes of the codes that a cell may issue. A prefix that belonged to another cell is included once all codes that
+ * cell issued have expired, so that two live codes never have the same digits.
  */
 export function prefixesOf(
   prefixes: readonly CodePrefix[],
@@ -49,8 +49,8 @@ export function issuerOf(
 }
 
 /**
- * Number of live codes as if the cell issued codes with all prefixes: a guesser who knows the prefixes of the cell
- * succeeds as often as with so many codes in an undivided installation.
+ * Number of live codes, scaled from the prefixes of the cell to all prefixes. The length of user codes depends on it,
+ * because an attacker can guess only codes that start with these prefixes.
  */
 export function spreadOverAll(liveCodes: number, prefixes: number): number {
   return (liveCodes * PREFIXES) / Math.max(1, prefixes)

@@ -46,8 +46,8 @@ export type GiveBackStep =
   | { readonly answer: 'changed' }
 
 /**
- * In the cell that has the code, asked by the issuer, which knows of `handovers`. `code`: null if the row has not
- * arrived; the issuer's row is then kept as given back, so that its late arrival changes nothing.
+ * In the cell that has the code, when the issuer asks for it. `handovers`: number of the last hand-over in the issuer's
+ * row. `code`: null if the row has not arrived; it is then stored as given back, so that a late arrival is ignored.
  */
 export function giveBack(
   code: (DeviceCode & Place) | null,

@@ -32,7 +32,7 @@ export const BUCKETS = 4096
 
 export const MAX_CELL = 99
 
-/** Buckets from here on belong to a cell for ever: what carries one stays where it was made. */
+/** First of the buckets that identify a cell and never move: their codes are routed to the issuing cell. */
 const CELL_BUCKETS = 0xf000
 
 /** Bucket of what a cell issues before the account is known: device codes, dialogs. */

@@ -19,7 +19,7 @@ export type Grant = {
   readonly createdAt: number
   /** Generation of the current refresh token. */
   readonly generation: number
-  /** Newest generation whose access token was accepted; saved within a second. 1 until a refresh: the first has no predecessor. */
+  /** Newest generation whose access token was accepted; saved within a second. Starts at 1, the first generation. */
   readonly usedGeneration: number
   readonly keyGeneration: number
   /** When the current credentials were first issued; null until an application collected them. */

@@ -44,9 +44,9 @@ export const defaultThresholds: Thresholds = {
 }
 
 /**
- * Minimum and maximum. A rule that a handful of accounts could meet would be a weapon, so a typing error cannot create
- * one. What decides whether two operators are needed can only become stricter than delivered: one operator changes the
- * rule, and could otherwise decide alone afterwards.
+ * Minimum and maximum of each threshold. The minimum prevents a rule by which a handful of accounts could get an
+ * application suspended. `reports` and `secondOperatorGrants` decide whether two operators are needed; their maximum is
+ * the default, because one operator may change the rule alone.
  */
 export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number, number]>> = {
   windowMinutes: [5, 60],
@@ -144,9 +144,8 @@ export function warningState(
 }
 
 /**
- * A single window beyond every threshold leads to a warning: the same measure as for a suspension, for a third of the
- * time. So no owner is suspended by a measure without a prior warning about it, and the figures in the warning are the
- * ones to reduce.
+ * Verdict on the evidence. One window beyond the thresholds leads to a warning; all windows, after the notice period of
+ * a valid warning, to a suspension. Both use the same thresholds, so that the warning shows the figures to reduce.
  */
 export function judge(
   evidence: Pick<Evidence, 'windows' | 'reports' | 'warnedAt' | 'now'>,

@@ -57,7 +57,7 @@ export function originOfNewUsers(rule: Omit<SignInRule, 'provider'>): Origin {
   return origin
 }
 
-/** Of own users of an account that requires its provider, only those for emergencies. */
+/** If the account requires its provider, own users may sign in only with `breakGlass` (emergency access). */
 export function maySignIn(
   rule: SignInRule,
   { origin, breakGlass }: { readonly origin: Origin; readonly breakGlass: boolean },

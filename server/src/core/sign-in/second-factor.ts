@@ -52,7 +52,7 @@ export function secondFactorDuty(
   now: number,
 ): SecondFactorDuty {
   if (session.secondFactor) return { outcome: 'none' }
-  // Whoever has one proves it, required or not: a session that a stolen password opened before ends with the enrolment.
+  // Confirmed even if not required: a session opened with a stolen password before the enrolment becomes useless.
   if (facts.enrolled) return { outcome: 'confirm' }
   const deadline = secondFactorDeadline(facts, operators)
   if (deadline === null) return { outcome: 'none' }

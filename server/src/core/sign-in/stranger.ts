@@ -71,8 +71,8 @@ export type PasskeyDecision =
   | { readonly outcome: 'refuse'; readonly waitMs: number }
 
 /**
- * A network that failed too often is refused unless the passkey exists, which nobody guesses: an existing one is still
- * verified, a second later. So nobody can lock out the passkey of a user, not even from the same network.
+ * For a network over its budget, an unknown passkey is refused; an existing one is verified after a delay. Credential
+ * ids cannot be guessed, so an attacker in the same network cannot lock out the passkey of a user.
  */
 export function decidePasskey(networkFailures: number, exists: boolean): PasskeyDecision {
   if (networkFailures < PASSKEY_FAILURES.max) return { outcome: 'allow' }

@@ -97,7 +97,7 @@ export function createUsageCounters(db: Postgres): UsageCounters {
   }
 }
 
-/** In order of arrival, which is the order in which they are inserted and listed. */
+/** By time, which is the order in which they are inserted and listed. */
 function everyRequest({ noted }: Batch): readonly NotedRequest[] {
   return [...noted.values()]
     .flatMap(({ authenticated, unauthenticated }) => [...authenticated, ...unauthenticated])

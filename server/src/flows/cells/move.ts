@@ -88,7 +88,7 @@ export async function chooseBuckets(
 
 type Sides = { readonly home: Postgres; readonly source: Session; readonly target: Session }
 
-/** Processes have read the new map, and HAProxy has it. Then nobody asks the source any more, and its rows are deleted. */
+/** Time for processes and HAProxy to read the new map. After it the source gets no requests: its rows are deleted. */
 const HEARD_MS = 3_000
 
 const COPIES_MS = 60_000
@@ -196,11 +196,11 @@ async function goOn(sides: Sides, each: BucketMove): Promise<MovedBucket | null>
 
 const ATTEMPTS = 3
 
-/** Changes are copied again until a pass takes less than this: so long does the last one take, too. */
+/** Copy passes are repeated until one takes less than this, so that the last one, during the freeze, is short. */
 const SHORT_MS = 200
 const PASSES = 10
 
-/** At most this long are running transactions waited for. */
+/** How long `freezeBucket` waits for running transactions. */
 const FREEZE_MS = 500
 
 async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
@@ -249,8 +249,9 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
 }
 
 /**
- * Whether a cell has revoked what the home cell revoked for all. The target before it has rows of the bucket, so that it
- * revokes nothing that was granted later. The source before it has no rows any more: the target may have done so before.
+ * Whether a cell has applied every revocation of the home cell (application_revocations). The target must have before
+ * the first copy, so that it does not revoke grants made later. The source must have before the last copy, because the
+ * target does not apply them again.
  */
 async function hasRevoked(home: Postgres, cell: Session): Promise<boolean> {
   const last = await readLastRevocation(home)

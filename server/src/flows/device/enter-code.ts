@@ -76,7 +76,7 @@ export async function enterCode(
   const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
   const actor = byUser(sessionUser.id)
   if (context.cells) {
-    // Other cells are not asked for more guesses than this one answers. What they answered counts only below.
+    // The rate limit applies before other cells are asked. The attempt is recorded in the transaction below.
     const allowance = mayEnterCode(await context.db.transaction((tx) => lockEntryHistory(tx, who)))
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
   }

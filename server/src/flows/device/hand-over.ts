@@ -139,7 +139,7 @@ export async function giveBackCode(
       if (step.answer !== 'returned') return { answer: step.answer }
       if (locked) await savePlace(tx, key, step.next)
       else await receiveCodeRow(tx, row, issuer, step.next)
-      // A row that arrived meanwhile was not changed by that; it is looked at again.
+      // `receiveCodeRow` does not change a newer row that arrived meanwhile: read which one is stored.
       const kept = locked ?? (await lockDeviceCode(tx, key))
       return { answer: locked || kept?.code.handedTo === issuer ? 'returned' : 'changed' }
     }),

@@ -147,7 +147,7 @@ function notYet(code: PolledCode, early: boolean): PollResult {
   return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
 }
 
-/** A poll without what only the cell of its arrival needs: who asked, and how long they wait. */
+/** A poll as sent to the cell that has the code: without application credentials and `Prefer: wait`. */
 export type Look = {
   readonly code: PolledCode
   /** Digest. */

@@ -60,7 +60,7 @@ async function changeOnce<T>(
   if (dryRun) throw new DryRun(await work(inside))
   if (idempotencyKey === null) return { outcome: 'done', value: await work(inside) }
   const { keys } = context.config
-  // Without a server key: a repetition is recognised also after another one signs.
+  // A hash without a server key, so that a repeated request is recognised after a key rotation.
   const name: RequestName = { managementKeyId: key.id, idempotencyKey: hash('sha256', idempotencyKey, 'base64url') }
   const fingerprint = hash('sha256', content, 'base64url')
   if (!(await insertRequest(tx, name, fingerprint))) {

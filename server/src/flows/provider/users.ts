@@ -123,7 +123,7 @@ async function link(
   return update(tx, provider, member.id, claims)
 }
 
-/** Somebody new. An e-mail address never opens a user who has it already. */
+/** Creates a user for an unknown subject. Refused if a user has the e-mail address: it never links to that user. */
 async function admit(tx: Transaction, provider: IdentityProvider, claims: ProviderClaims): Promise<Saved> {
   const { accountId, issuer, admission } = provider
   const { email, emailVerified, subject, name } = claims

@@ -91,7 +91,7 @@ async function disableAgain(tx: Transaction, actor: Actor, id: string): Promise<
   return true
 }
 
-/** The new one is lost, and the old one was replaced for a reason: the user asks for a link. */
+/** Deletes the old password that the restore brought back. The user sets a new one by a recovery link. */
 async function forgetPassword(tx: Transaction, id: string): Promise<boolean> {
   return (await lockUserForChange(tx, id)) !== null && (await deletePassword(tx, id))
 }

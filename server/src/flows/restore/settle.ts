@@ -25,7 +25,7 @@ import { eraseAgain, type RepeatedCounts, repeatEndings } from './repeat.ts'
 /** Actor of everything that is ended again. */
 export const BY_RESTORE = byService('restore')
 
-/** Without a journal, a database whose last sign of life is younger was not restored but failed over. */
+/** Without a journal: a new history whose newest `last_signed_at` is younger is a failover, not a restore. */
 const FAILED_OVER_MS = 60_000
 
 /** Another process settles: wait this often, this long. */

@@ -13,7 +13,7 @@ import { createLink } from './mailed-link.ts'
 import { busy, noteRefused, type Refused, sourceOf, withAttempt } from './prove.ts'
 
 /**
- * The answer is the same whether the password is right, which is checked after the answer; then a link is mailed.
+ * The password is checked after the response, which does not reveal whether it is right. If it is, a link is mailed.
  */
 export type AskedToConfirm = { readonly outcome: 'confirm'; readonly afterwards: () => Promise<void> }
 

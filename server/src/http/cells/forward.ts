@@ -122,7 +122,7 @@ export function createForwarder(
       } catch {
         count.add('failed')
         if (!misrouted.response.headersSent) throw new Refusal('unavailable')
-        // The answer has begun: all that can be said is that it is not whole.
+        // The response has begun: only a closed connection tells the client that it is incomplete.
         misrouted.response.destroy()
       }
     },

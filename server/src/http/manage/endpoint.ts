@@ -1,6 +1,6 @@
 /**
- * Endpoints of the management API: authentication, reach, repetition, dry run and versions, once for all of them. What
- * an endpoint adds is a handler that calls one flow and renders the outcome. docs/management.md.
+ * Common part of all endpoints of the management API: authentication, lookup of the account, `Idempotency-Key`, dry run
+ * and `If-Match`. Each endpoint adds a handler that calls one flow and renders the outcome. docs/management.md.
  */
 import { hash } from 'node:crypto'
 import type { ManagementScope } from '../../core/manage/key.ts'
@@ -176,7 +176,7 @@ function handlerOf({ method, path, scope }: Given, style: Style, handle: (asked:
       method === 'GET'
         ? handle({ context, request, key, dryRun: false })
         : change(context, request, key, `${method} ${path}`, handle)
-    // Keys wait in the same line as new codes, one turn each: a busy one does not hold up the others.
+    // Same fair queue as for new codes, with each key as a group: a busy key does not delay other keys.
     const outcome = await context.load.enqueue({ applicationId: key.id, network: key.id }, run)
     if (outcome === 'shed') return { refusal: 'unavailable', retryAfterSeconds: 1 }
     return style.render(outcome, method !== 'GET' && isDryRun(request))

@@ -16,7 +16,7 @@ type Refused = readonly [
   scimType?: ScimType,
 ]
 
-/** In words, by outcome; those of consoles that a management key never gets are not among them. */
+/** Code and message by outcome. Outcomes that only the consoles can have are left out. */
 const REFUSED: Readonly<Record<string, Refused>> = {
   not_found: ['not_found', 'There is no such resource.'],
   forbidden: ['not_found', NO_ACCOUNT],

@@ -86,7 +86,7 @@ export function rememberPasskey(answer: PageAnswer): PageAnswer {
 
 const CODE_ENTRY = '/connect/code'
 
-/** Code and passkey on one page, for a browser that has one: whoever comes with a code saves a page. */
+/** Page that takes the user code and signs in by passkey, for a browser that has one: one page instead of two. */
 function codeWithPasskey(
   context: Context,
   { account, frame, fields, now }: PageRequest,

@@ -187,7 +187,7 @@ async function answer(
   const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
   if (!sessionUser) {
-    // A form must not lead to the host service by itself: the page that says so has a link.
+    // CSP `form-action` covers redirects, so a form cannot redirect to the host service: `notice` shows a link.
     const ended = route.method === 'POST' && frame.signInAt !== null ? 'notice=ended&' : ''
     return { seeOther: `/sign-in?${ended}next=${encodeURIComponent(here)}` }
   }

@@ -345,7 +345,7 @@ function FoldedLanguages({ frame }: { readonly frame: Frame }) {
   )
 }
 
-/** In another tab: whoever reads them in the middle of a decision comes back to it. */
+/** Links to help, privacy and terms. They open a new tab, so that a decision in progress is not lost. */
 function ServiceLinks({ frame: { words, service } }: { readonly frame: Frame }) {
   if (service.links.length === 0) return null
   return (

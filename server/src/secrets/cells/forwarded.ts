@@ -2,7 +2,7 @@
 import type { Keyset } from '../keyset.ts'
 import { type SignedText, sign, verify } from '../signed-text.ts'
 
-/** Nothing is carried: all that it says is bound. */
+/** The body is empty: the MAC covers values that the receiver knows from elsewhere (`boundOf`). */
 const kind: SignedText = { prefix: '', purpose: 'cell-message', bodyBytes: 0 }
 
 export type ForwardedRequest = {

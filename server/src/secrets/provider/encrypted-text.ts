@@ -1,7 +1,7 @@
 /**
- * Encrypted texts: AES-256-GCM under a key that is computed from a server key for one purpose and one place. For what
- * must be read back and was chosen elsewhere: the client secret of an identity provider, and what a sign-in there has to
- * remember in the browser's cookie.
+ * Encrypted texts: AES-256-GCM under a key derived from a server key for one purpose and one `place`. For values that
+ * must be read back: the client secret of an identity provider, and the transaction of a sign-in there (`state`, nonce,
+ * PKCE verifier), which is stored in a cookie.
  */
 import { createCipheriv, createDecipheriv, hash, randomBytes } from 'node:crypto'
 import type { Keyset, SigningKey } from '../keyset.ts'

@@ -45,7 +45,7 @@ export async function deleteTestMode(tx: Transaction, applicationId: string): Pr
   await tx.query('delete from application_test_modes where application_id = $1', [applicationId])
 }
 
-/** Applications whose test mode is past its time. Copies of the home cell's test modes, without a user, end with them. */
+/** Applications whose test mode is past its time. Without rows replicated from the home cell, which have no user. */
 export async function listOverdueTestModes(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ application_id: string }>(
     'select application_id from application_test_modes where ends_at <= now() and user_id is not null order by application_id',

@@ -109,7 +109,7 @@ export function countKeyUse(db: Postgres, keyId: number, lifetimes: Lifetimes): 
 
 const ago = (parameter: string) => `now() - ${parameter} * interval '1 millisecond'`
 
-/** Whatever has no key of its own in its row was signed by this key if it was made before the key last signed. */
+/** For tables without a key id: a row counts as signed by the key if it is not newer than the key's last use. */
 const SIGNED_BEFORE = 'created_at <= (select last_signed_at from signing_keys where id = $1)'
 
 const OF_ENABLED_USER = 'user_id in (select id from users where disabled_at is null)'

@@ -16,7 +16,7 @@ const SESSION = `select pg_backend_pid() as pid, concat_ws(', ',
 
 type Connected = Pick<pg.ClientBase, 'query'> & { readonly processID?: number | null }
 
-/** PostgreSQL tells a client the number of its process. A pooler tells another number: clients have no process of theirs. */
+/** `pooled`: the process id sent when the connection started (BackendKeyData) is not that of the PostgreSQL backend. */
 export async function examineConnection(
   client: Connected,
 ): Promise<{ readonly pooled: boolean; readonly unset: string }> {
@@ -48,7 +48,7 @@ export function createPooler(): Pooler {
 
 const REFERENCE = 'deploy/pgbouncer/pgbouncer.ini'
 
-/** The message of a pooler in whose way a setting of the service is. */
+/** Whether the message says that a pooler rejects or lacks a setting of the service. */
 export function isRefusalOfPooler(message: string): boolean {
   return /connection pooler|unsupported startup parameter/.test(message)
 }

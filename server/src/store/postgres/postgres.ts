@@ -204,10 +204,10 @@ async function queryOnce<Row extends pg.QueryResultRow>(
 
 const TRIES = 3
 
-/** Times the number of the try, and up to twice that by chance. At once, it would overtake the other and meet it again. */
+/** Pause before a retry, times the attempt number, plus up to 100% jitter, so that the conflict does not recur. */
 const MIN_PAUSE_MS = 20
 
-/** PostgreSQL rolled the whole transaction back, so that another one could go on. Run again, it is likely to succeed. */
+/** Retries a transaction that PostgreSQL rolled back because of a conflict with another one (`isConflict`). */
 async function retryConflicts<T>(run: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {

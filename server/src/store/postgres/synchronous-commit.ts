@@ -5,10 +5,10 @@
 import type pg from 'pg'
 
 /**
- * Ends a transaction. What it read may be visible although the standby lacks it: its commit was cancelled while waiting
- * for the standby, or PostgreSQL was restarted meanwhile. A transaction that writes is confirmed only when the standby
- * has its commit, and so everything before. One that wrote nothing would not wait, so it writes an empty record, which
- * changes no table. A standby refuses this as read-only.
+ * Commits, and waits until the standby has everything that the transaction read or wrote. A row can be visible although
+ * the standby lacks it: the wait of its commit was cancelled, or PostgreSQL was restarted meanwhile. A transaction that
+ * writes waits for its own commit, and so for all before it. One that wrote nothing would not wait, so it writes an
+ * empty logical message, which changes no table. A standby refuses this as read-only.
  */
 export const COMMIT = `select pg_logical_emit_message(true, 'latchkey', '') from pg_current_xact_id()
   where pg_current_xact_id_if_assigned() is null and current_setting('synchronous_standby_names') <> ''; commit`
