@@ -46,7 +46,7 @@ describe('a code that another cell has to give back, with a loss', () => {
     const user = await all.makeMember(A)
     await expect(grantIn(all, A, user, code.user_code)).rejects.toThrow('does not answer')
     expect((await all.device(B).poll(code.device_code)).body.error).toBe('auth_pending')
-    // Whoever comes next gets it: the cell that has given it back already, and another.
+    // The code can be claimed again: in the cell that has given it back already, and in another one.
     const next = loss === 'answered' ? HOME : A
     const who = next === A ? user : await all.makeMember(HOME)
     expect(await grantPatiently(all, next, who, code.user_code)).toBe('granted')

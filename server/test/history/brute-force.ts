@@ -1,6 +1,6 @@
 /**
- * Linearizability by its definition, for short histories: tries every order of every choice of the operations whose answer
- * nobody heard. Shares the specification with check.ts, and nothing of the search.
+ * Linearizability by its definition, for short histories: tries every order of the answered operations with each subset
+ * of those with an unknown answer. Shares the specification with check.ts, but not the search.
  */
 import type { Operation } from './history.ts'
 import { NOT_REQUESTED, step } from './specification.ts'
@@ -23,7 +23,7 @@ function orders<T>(values: readonly T[]): T[][] {
   return values.flatMap((first, at) => orders(values.toSpliced(at, 1)).map((rest) => [first, ...rest]))
 }
 
-/** No operation comes after one that was called only when it was answered. */
+/** An operation that was answered before another one was called comes before it. */
 function keepsRealTime(order: readonly Operation[]): boolean {
   return order.every((one, at) => order.slice(at + 1).every((later) => later.answeredAt >= one.calledAt))
 }

@@ -3,10 +3,10 @@
  * heard, where no operation comes before one that was answered before it was called.
  *
  * The search of Wing and Gong ("Testing and Verifying Concurrent Objects", 1993): take any operation that may come first,
- * then the rest. As Lowe proposed ("Testing for linearizability", 2017), a set of taken operations with the state that they
- * lead to is searched once. And an answer that never goes with a change of the state is taken as soon as it is allowed, without
- * trying the others first: an order in which it comes later remains allowed when it comes now. So dozens of concurrent polls
- * need no search. The verdict is exact.
+ * then the rest. As Lowe proposed ("Testing for linearizability", 2017), a set of taken operations with the state that
+ * they lead to is searched once. An operation whose answer implies that the state did not change is taken as soon as it
+ * is allowed: any order in which it comes later is also allowed with it now. So dozens of concurrent polls need no
+ * search. The verdict is exact.
  */
 import type { Operation } from './history.ts'
 import { changesNothing, NOT_REQUESTED, type State, step, textOf } from './specification.ts'
@@ -51,7 +51,7 @@ export function check(history: readonly Operation[]): Verdict {
       searched.add(configuration)
       for (const index of mayComeNext()) {
         const next = step(state, at(index))
-        // Whether and when an unknown operation changed nothing makes no difference.
+        // An operation with an unknown answer that changes nothing here can be left out of the order.
         if (next === null || (at(index).answer === null && textOf(next) === text)) continue
         const length = order.length
         take(index)

@@ -41,7 +41,7 @@ export function textOf(state: State): string {
   return `${requested}|${expired}|${claimedBy}|${account}|${passedAround}|${decision}|${sent}|${key}|${credentials}`
 }
 
-/** Whether this answer to this call leaves every state in which it is allowed as it is. */
+/** Whether this answer to this call implies that the state does not change. */
 export function changesNothing({ call, answer }: Operation): boolean {
   return answer !== null && (UNCHANGING[call.do] ?? []).includes(answer.is)
 }

@@ -64,8 +64,9 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
 const EXPIRY_IS_HEARD_MS = 1_000
 
 /**
- * A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. How long a
- * grant takes depends on the machine, so its moment follows what became of the ones before.
+ * A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. How
+ * long a grant takes depends on the machine, so the next ones are sent closer to the expiry after a grant, earlier
+ * after a refusal.
  */
 export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): Promise<string[]> {
   const ends = { granted: 0, expired: 0 }
@@ -105,7 +106,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
 
 /**
  * Users of two accounts enter one code at about the same time, then both grant. Never two claims; never a grant by the second.
- * The second comes later after a code that was closed, and sooner after one that was granted.
+ * The second user's delay is increased after a code that was closed, and reduced after one that was granted.
  */
 export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<string[]> {
   const ends = { closed: 0, granted_before_the_second_came: 0 }

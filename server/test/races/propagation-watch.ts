@@ -38,7 +38,7 @@ export async function watchChange(addresses: readonly string[], index: number, c
   const { successor } = await change.make(addresses[index % addresses.length] ?? '')
   const committed = performance.now()
   const watches = addresses.map((address) => watch(address, change, committed, say))
-  // Only one process is shown the successor at once: it learns from it, and the others must not need to.
+  // Only one process gets the successor now, which tells it of the change: the others must learn of it by themselves.
   if (successor !== undefined) await expectAccepted([addresses[(index + 1) % addresses.length] ?? ''], successor, say)
   const heard = await Promise.all(watches)
   if (successor !== undefined) await expectAccepted(addresses, successor, say)

@@ -84,7 +84,10 @@ try {
 }
 shareInVirtualTime()
 
-/** Two cases cannot be told apart from their opposite, and are only counted: `frozenBetweenReadAndSend` and `lock_step`. */
+/**
+ * Two cases are only counted, because the service cannot detect them: a process that was frozen between read and send
+ * looks like a thief (`frozenBetweenReadAndSend`), and a thief in `lock_step` looks like the owner.
+ */
 function shareInVirtualTime(): void {
   const shared = shareLogin(count * SHARED_PER_GRANT, 1)
   console.log(`shared login: processes=64 ${inWords(shared)}`)

@@ -72,7 +72,7 @@ export class Web {
 
   /** Where the user signs in. `from`: the page that asks for it. */
   async signIn(email: string, password: string, from = '/sign-in'): Promise<Page> {
-    // A browser with a session is not asked: it was given this one after it had been.
+    // The page is requested without the session cookie: a signed-in browser would not be asked to sign in.
     const session = this.cookies.get(SESSION)
     this.cookies.delete(SESSION)
     const elsewhere = elsewhereAt(this.host)

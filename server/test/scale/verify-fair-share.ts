@@ -4,17 +4,18 @@
  *   npm run verify:fair-share                      two minutes
  *   npm run verify:fair-share -- --seconds 20      short form
  *
- * One built server in a process of its own, PostgreSQL, Redis. PostgreSQL takes 100 ms for each code, so that it is what there is too
- * little of, on any machine: the five connections that new codes may use make fifty a second. A quiet application asks for codes and
- * polls at a steady pace, while a hundred codes a second are asked for from 256 networks, with as many polls:
+ * One built server in a process of its own, PostgreSQL, Redis. PostgreSQL takes 100 ms for each code, so that it is the
+ * bottleneck on any machine: the five connections that new codes may use issue fifty a second. A quiet application
+ * requests codes and polls at a steady rate, while a hundred codes a second are requested from 256 networks, with as
+ * many polls:
  *
  *   limited   by one application, at twenty times its share (CODE_REQUESTS_PER_APPLICATION, here five a second)
  *   crowded   by three applications without a limit, so that the connections are always taken and the queue decides (core/fair-queue.ts)
  *
- * Order is judged, not time: how many others were given a code between a request and its answer. It does not depend on how fast or how
- * busy the machine is. In turn these are about as many as there are connections; in order of arrival, as many as wait. Two controls
- * show that there was something to notice: the limited flood has to be refused, and the crowd's own requests have to be late.
- * The milliseconds are printed only.
+ * Order is judged, not time, because it does not depend on the machine: how many codes others were given between a
+ * request and its answer. With the fair queue these are about as many as there are connections; in order of arrival, as
+ * many as are queued. Two controls show that there was an overload: the limited flood has to be refused, and the
+ * crowd's own requests have to be late. The milliseconds are printed only.
  *
  * Figures, also with the queue in order of arrival: docs/decisions/0022-limits-and-shedding.md.
  */

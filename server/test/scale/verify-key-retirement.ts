@@ -1,5 +1,5 @@
 /**
- * Can a signing key be retired without anybody noticing who uses what it made?
+ * Checks that a signing key can be retired while what it signed is in use, and that no request fails.
  *
  *   npm run verify:key-retirement              200 applications, 2,000 grants, 200 authenticators
  *   npm run verify:key-retirement -- --full    10,000 applications, 100,000 grants, 10,000 authenticators
@@ -39,7 +39,7 @@ const SLUG = 'acme'
 const HOST = `${SLUG}.service.example`
 /** Owners who do not rotate: every tenth access key. */
 const LAZY = 10
-/** Of what was moved, used after key 1 was retired, and again after it was taken out. */
+/** Requests with what key 2 has signed anew: after key 1 was retired, and again after it left LATCHKEY_KEYS. */
 const AFTERWARDS = values.full ? 5_000 : 1_000
 /** Of each kind, tried with key 1 at the end. */
 const TRIED = 100

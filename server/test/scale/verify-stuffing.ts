@@ -1,5 +1,5 @@
 /**
- * Does credential stuffing get anywhere, and does anybody else notice?
+ * Checks that credential stuffing is throttled, and that honest users sign in meanwhile.
  *
  *   npm run verify:stuffing                 10,000 guesses from 1,000 networks over 1,000 accounts, 100 honest sign-ins
  *   npm run verify:stuffing -- --full       100,000 guesses from 1,000 networks over 1,000 accounts, 500 honest sign-ins

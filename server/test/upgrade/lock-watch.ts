@@ -8,7 +8,7 @@ export type LockWatch = { longest(): LongestWait; stop(): Promise<void> }
 
 const EVERY_MS = 10
 
-/** Behind the migration, which holds the lock or waits for it before them. Requests that wait for each other are not its fault. */
+/** The longest wait for a lock that the migration holds or requested earlier. Other lock waits are left out. */
 const WAITS = `
   select extract(epoch from clock_timestamp() - l.waitstart) * 1000 as ms, l.mode || ' on ' || coalesce(l.relation::regclass::text, l.locktype) ||
     ', in ' || left(a.query, 100) as what

@@ -21,7 +21,7 @@ export type Upgraded = {
   readonly longestWait: LongestWait
   readonly kills: number
   readonly sideBySideSeconds: number
-  /** Of the time of the migrations to the time before them. */
+  /** p99 latency during the migrations, divided by that before them. */
   readonly p99Ratio: number
   /** Requests that the first release alone answered afterwards. */
   readonly afterRollback: number

@@ -17,7 +17,10 @@ const first = buildFirstRelease()
 const copy = () => copyFirstRelease({ grants: GRANTS, applications: 50 }, first.executable)
 
 let upgraded: Upgraded
-/** But for 503, which a process without processor time answers as well. verify:upgrade counts it; a lock that caused it is found below. */
+/**
+ * All failures but 503, which a process also answers when it lacks processor time. verify:upgrade counts 503, too; here
+ * the longest wait for a lock is checked instead.
+ */
 const failures = () => upgraded.failures.filter((each) => !each.includes('was answered 503'))
 
 beforeAll(async () => {

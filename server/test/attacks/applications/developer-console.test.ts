@@ -139,7 +139,7 @@ describe('texts that are more than texts', () => {
         const wrong = step === 'kind' ? { kind: text } : { step: step === 'scopes' ? 'kind' : 'redirects' }
         return [(await web.send('POST', action, { ...typed, ...wrong, ...form })).text]
       }
-      // What cannot be a name is the problem then; where it can, the address is.
+      // The page reports a text that is not a valid name as the problem, otherwise the redirect URI.
       const usual = (await page('harmless')).map(markupOf)
       const unnamed = (await page('harmless\u200b')).map(markupOf)
       for (const text of some(texts, sized(60, 20))) {
@@ -274,7 +274,7 @@ describe('fields that nobody asked for', () => {
 })
 
 describe('other people', () => {
-  /** An application of one's own is pulled anew by every process whenever its form is sent, so its own row is another. */
+  /** Without `applications`: each form of an application updates its row, so that every process pulls it again. */
   const secretsAndEvents = async () => ({ ...(await everyRow(service)), applications: null })
 
   it.each(named(routes))('AD-05: %s is closed to a clerk of the same account', async (_name, route) => {
@@ -373,7 +373,7 @@ describe('forms from elsewhere', () => {
 
 describe('a sign-in that is a while ago', () => {
   it('AD-06: every route that shows or changes settings, secrets or endpoints asks for a fresh one', () => {
-    // An appeal is none of it, and somebody who wrote a page of it must not lose it to a question.
+    // An appeal is exempt: its author must not lose a long text to a request to sign in again.
     const others = routes.filter(({ path }) => path !== '/developer/application/appeal')
     const delicate = others.filter(
       ({ method, path }) =>

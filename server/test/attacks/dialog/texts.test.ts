@@ -155,7 +155,7 @@ describe('texts that are more than texts', () => {
     expect(wrong).toEqual([])
   }
 
-  /** What has no character that HTML knows would be there as it is; each of these has one. */
+  /** Only texts with a character that has to be escaped in HTML: others appear on the page unchanged. */
   const corpus = markupCorpus.filter((text) => /[<>"&']/.test(text))
 
   it('DG-20: there are 1,000 of them, no two alike', () => {

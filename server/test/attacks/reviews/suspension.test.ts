@@ -1,4 +1,4 @@
-/** RL-01 to RL-04, RL-07: who can have an application suspended, by the rule as it comes. Nobody who only has its secret. */
+/** RL-01 to RL-04, RL-07: the suspension rule with its defaults. The secret alone cannot cause a suspension. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { pollDeviceCode } from '../../../src/flows/device/poll.ts'
 import { requestDeviceCode } from '../../../src/flows/device/request-code.ts'

@@ -1,4 +1,4 @@
-/** WB-07 and WB-09: credential stuffing is throttled before any hashing, and whoever was here before notices nothing. */
+/** WB-07 and WB-09: credential stuffing is throttled before any hashing; users of known browsers sign in as before. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'

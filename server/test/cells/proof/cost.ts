@@ -58,7 +58,7 @@ export async function compareCost(
     const each = (read: (turn: (typeof measured)[number]) => Round) => measured.map((turn) => microseconds(read(turn)))
     const [inCells, alone] = [each((turn) => turn.cells), each((turn) => turn.single)]
     const ratio = median(inCells) / median(alone)
-    // By how much an installation differs from itself, so much may the two differ by chance.
+    // Allowance for chance: half of the larger spread between rounds of the same installation.
     const noise = Math.max(spreadOf(inCells), spreadOf(alone)) / 2
     const most = 1 + MORE + noise
     const haproxy = measured.map(({ cells: { spent, polls } }) => (spent.haproxy * 1e6) / polls)

@@ -1,6 +1,6 @@
 /**
- * A cell is killed: its servers, PostgreSQL and Redis. Devices of the other cells notice nothing. It is started again, and every yes,
- * said before or after, in the cell of the code or in another one, is delivered exactly once.
+ * A cell is killed: its servers, PostgreSQL and Redis. Polls in the other cells do not fail. It is started again, and
+ * every grant, made before or after, in the cell of the code or in another one, is delivered exactly once.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../rig/cells.ts'

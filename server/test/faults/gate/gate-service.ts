@@ -1,4 +1,4 @@
-/** Two server processes on one Redis that is about to fail, with devices and users who do not care. */
+/** Two server processes on one Redis that is about to fail, under a load of devices and users. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'

@@ -94,7 +94,7 @@ it('F08: a grant whose wait for the standby was cancelled is not confirmed; noth
   const key = await claimed(code)
   await postgres.detachStandby()
   expect(await cancelledWhileWaiting(() => grantDeviceCode(context, user.id, key))).toBeInstanceOf(Unavailable)
-  // Whoever reads sees it.
+  // The unconfirmed commit is visible on the primary.
   expect(await statusOn(postgres.primary.url)).toBe('accepted')
   expect(await poll(code)).toBe('auth_pending')
   postgres.primary.stop()

@@ -1,4 +1,7 @@
-/** docs/operations.md, "When PostgreSQL or Redis is unavailable": after PostgreSQL lost commits, running processes know what it knows. */
+/**
+ * docs/operations.md, "When PostgreSQL or Redis is unavailable": after PostgreSQL lost commits, running processes drop
+ * the lost changes from their caches.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
@@ -95,7 +98,7 @@ describe.each(WAYS)('after %s', (way) => {
     }
     const [revokedKey, keptKey] = [await accessKey(suspended), await accessKey(kept)]
     await postgres.keep()
-    // Starting a server keeps the proxy waiting, and with it whoever asks PostgreSQL.
+    // Starting a standby blocks this process, and with it the proxy to PostgreSQL: wait until it answers again.
     const answers = () => context.db.query('select').then(() => true)
     await expect.poll(() => answers().catch(() => false), SOON).toBe(true)
 

@@ -1,4 +1,4 @@
-/** A balancer reuses a connection at the moment at which its other end closes it as idle: that end is never the service. */
+/** Idle connections are closed by the balancer, never by the service: it cannot reuse one that is being closed. */
 import { Agent } from 'node:https'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -97,7 +97,7 @@ it.each<[string, boolean]>([
     const { restore } = (await readOverview(context)).attention
     expect(restore).toMatchObject({ journalled: true, lostGrants: SIZE })
 
-    // What is settled stays settled: a process that starts later repeats nothing.
+    // The journal is applied once: a process that starts later does not apply it again.
     const later = await start()
     expect(later.log()).not.toContain('"event":"restored"')
     expect(await finishRestore(context, [])).toEqual({ repeated: {}, finished: 1 })

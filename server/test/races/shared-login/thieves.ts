@@ -14,7 +14,7 @@ export type ThiefFigures = {
   caught: number
   /** Refreshes of the owner that were answered while the thief held a set that the owner did not have, or vice versa. */
   ownerRefreshesWhileApart: number
-  /** The thief presented its token within the same generation as the owner, before the answer was known to be used. */
+  /** Not caught: thief and owner were answered with the same token set, before a use of it was recorded. */
   lockStep: number
   missed: number
 }

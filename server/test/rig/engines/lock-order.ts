@@ -108,7 +108,7 @@ export function takeProblems(): readonly string[] {
 
 function watch(client: object, text: string, values: readonly unknown[] | undefined): void {
   if (/^begin\b/.test(text)) open.set(client, [])
-  // Of a long statement the end alone.
+  // Tests only the last nine characters: statements may be long.
   if (/\b(commit|rollback)$/.test(text.slice(-9))) open.delete(client)
   const held = open.get(client)
   if (!held) return
@@ -122,7 +122,7 @@ function watch(client: object, text: string, values: readonly unknown[] | undefi
 
 type Query = (first: string | pg.QueryConfig, second?: unknown, ...more: unknown[]) => unknown
 
-/** Vitest runs this file again for each test file of a process: what is watched is PostgreSQL's client, not the last watch of it. */
+/** Wraps the original `query`, not an earlier wrapper: Vitest runs this file again for each test file of a process. */
 const client: { query: unknown; unwatched?: Query } = pg.Client.prototype
 client.unwatched ??= client.query as Query
 const query = client.unwatched

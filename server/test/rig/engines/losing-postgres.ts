@@ -17,8 +17,8 @@ export type LosingPostgres = {
   /** Everything that is committed after this will be lost. */
   keep(): Promise<void>
   /**
-   * Goes back to what was kept. When it returns, more transactions and changes were made than before: by its numbers alone,
-   * PostgreSQL did not go back.
+   * Goes back to the state at `keep`, then advances the transaction id and the sequence of changes, so that a process
+   * cannot detect the loss by a lower number.
    */
   lose(): Promise<void>
   remove(): Promise<void>

@@ -1,7 +1,7 @@
 /**
- * PostgreSQL and Redis may take long on a busy machine with a slow disk. The service gives up after a second or two, or a quarter of
- * a second, and answers 503 or paces on its own, which says nothing about what most tests are about: so what the service opens inside
- * a test waits far longer. `useOwnTimeouts` is for the files whose subject is what happens when an engine takes too long.
+ * Longer time limits for PostgreSQL and Redis in tests. With its own limits (a second or two for PostgreSQL, a quarter
+ * of a second for Redis) the service would answer 503, or pace in process, on a busy machine with a slow disk.
+ * `useOwnTimeouts` restores them for tests of slow engines.
  */
 import { Redis } from 'ioredis'
 import pg from 'pg'

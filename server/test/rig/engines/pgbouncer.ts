@@ -84,7 +84,7 @@ export async function startPgBouncer(poolSize: number, change = (text: string) =
 function spawnPgBouncer(file: string): ChildProcess {
   const program = '/usr/sbin/pgbouncer'
   if (process.getuid?.() !== 0) return spawnTied('KILL', program, ['-q', file], { stdio: 'ignore' })
-  // Changing the user undoes the tie, so it is made again.
+  // Changing the user clears the parent-death signal, so setpriv sets it again.
   const as = ['--reuid', 'postgres', '--regid', 'postgres', '--clear-groups', '--pdeathsig', 'KILL']
   return spawnTied('KILL', '/usr/bin/setpriv', [...as, program, '-q', file], { stdio: 'ignore' })
 }

@@ -47,7 +47,7 @@ export async function startCluster(replicasEach: 0 | 1 = 0): Promise<TestCluster
     }
     while (!(await isWhole())) await sleep(50)
   }
-  /** The replica that may be promoted: what was cut off is found no more. */
+  /** Replica of the lagging master, kept here because it cannot be looked up once its replication is cut. */
   let successor: RedisNode | null = null
   await heal()
   return {

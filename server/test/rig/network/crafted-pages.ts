@@ -2,7 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An empty page that may be framed: that it is shown in a frame says that frames are tried at all. */
+/** An empty page that may be framed. Control: if it loads in a frame, the crafted page does open frames. */
 export const FRAMEABLE = '/frameable'
 
 export type CraftedPages = {

@@ -1,7 +1,7 @@
 /**
- * A proxy between a service and its PostgreSQL or Redis that knows where a request and its reply end, and does to one of them
- * what networks do: loses it, delays it, or resets its connection. What TCP loses it does not jump over: after a lost message
- * its connection is silent in that direction, until the link recovers and the connection is reset.
+ * A proxy between a service and its PostgreSQL or Redis that splits connections into requests and replies, and loses or
+ * delays one of them, or resets its connection. TCP delivers nothing after a gap: after a lost message the connection
+ * is silent in that direction, until the link recovers and the connection is reset.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { PostgresReplies, PostgresRequests } from './postgres-messages.ts'

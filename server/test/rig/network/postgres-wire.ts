@@ -1,6 +1,6 @@
 /**
- * Stands between a process and PostgreSQL and reads what the process says, so that a
- * test can act at a chosen statement: before PostgreSQL gets it, or when PostgreSQL has carried it out and the process does not know yet.
+ * A proxy between a process and PostgreSQL that stops a connection at a chosen statement: before PostgreSQL receives
+ * it, or after PostgreSQL has executed it and before the process receives the reply.
  */
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { PostgresRequests } from './postgres-messages.ts'

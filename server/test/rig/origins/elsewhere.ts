@@ -154,7 +154,7 @@ async function connect(
   })
 }
 
-/** Who it is, is typed; then the browser is sent back. */
+/** Sign-in page: the user types an e-mail address, and the browser is redirected back to the service. */
 function signInPage(authenticate: (address: string, email: string) => Promise<URL>): RequestListener {
   return async (request, response) => {
     const address = `http://${request.headers.host}${request.url}`
