@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
 import type { ServerProcess } from '../rig/process/server-process.ts'
 
-/** Waits until the logs so far have been read. */
-const LOG_IS_READ_MS = 200
+/** Waits until the logs so far have been written and read, on a busy machine as well. Only after a late answer. */
+const LOG_IS_READ_MS = 2_000
 
 export type EngineSilences = {
   /** Number of affected codes. */
