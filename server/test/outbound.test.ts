@@ -34,7 +34,7 @@ const receive = async (answer: Answer = 204, where: Parameters<typeof startRecei
 
 /** Long enough for an answer on a busy machine, and short enough to wait for. */
 const PATIENCE_MS = 2_000
-/** What is given up after PATIENCE_MS is over by then, on a busy machine as well. */
+/** Upper bound for a request that fails by its timeout, several times PATIENCE_MS, because the machine may be busy. */
 const BOUND_MS = 10_000
 
 const outbound = (given: Partial<OutboundSettings> = {}) =>
