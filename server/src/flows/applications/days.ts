@@ -14,7 +14,7 @@ import {
   readDayFacts,
   saveDays,
 } from '../../store/applications/days.ts'
-import { readDays } from '../../store/applications/series.ts'
+import { type DayPoint, readDays } from '../../store/applications/series.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { tryLockByName } from '../../store/postgres/advisory-locks.ts'
 import { allowLongQueries, type Queryable, type Transaction } from '../../store/postgres/postgres.ts'
@@ -97,7 +97,7 @@ export async function readDaySeries(
 async function readUncounted(
   db: Queryable,
   applicationId: string,
-  points: Awaited<ReturnType<typeof readDays>>,
+  points: readonly DayPoint[],
 ): Promise<ReadonlyMap<number, DayFacts>> {
   const first = points.findIndex(({ counts }) => counts === null)
   const from = points[first]?.day

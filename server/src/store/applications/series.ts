@@ -25,7 +25,7 @@ export async function readMinutes(
 }
 
 /** `counts` is null if the application's day has not been counted yet. */
-type DayPoint = Pick<Series['days'][number], 'day' | 'requested' | 'polls' | 'early'> & {
+export type DayPoint = Pick<Series['days'][number], 'day' | 'requested' | 'polls' | 'early'> & {
   readonly counts: DayCounts | null
 }
 
