@@ -50,7 +50,7 @@ import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
 import { markOperatorsAccount } from './store/accounts/accounts.ts'
 import { readThisCell } from './store/cells/map.ts'
-import { gatherReads } from './store/device/batched-reads.ts'
+import { createBatchedReads } from './store/device/batched-reads.ts'
 import { markSigning } from './store/operator/signing-keys.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
 import { openPostgres } from './store/postgres/postgres.ts'
@@ -79,7 +79,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const gate = link ? createRedisGate(link) : createLocalGate()
   const heldPolls = createHeldPolls()
   const limiter = createLimiter(config, link)
-  const outbound = createOutbound({ privateToo: config.outboundPrivate, dnsServers: config.dnsServers })
+  const outbound = createOutbound({ allowPrivate: config.outboundPrivate, dnsServers: config.dnsServers })
   const where = link ? 'redis' : 'in process'
   const cells =
     config.cell === null
@@ -91,7 +91,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
     db,
     journal,
     cells,
-    reads: gatherReads(db.reads),
+    reads: createBatchedReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate, heldPolls),
     decisionBus: createDecisionBus(link),
@@ -147,8 +147,8 @@ export async function startService(config: Config): Promise<RunningService> {
   if (pending.length > 0) {
     throw new CommandRefused(`The database lacks ${pending.join(', ')}. Run "latchkey migrate" first.`)
   }
-  const tracesUrl = config.otlpTracesUrl ?? behind(config.otlpUrl, 'v1/traces')
-  const metricsUrl = config.otlpMetricsUrl ?? behind(config.otlpUrl, 'v1/metrics')
+  const tracesUrl = config.otlpTracesUrl ?? appendPath(config.otlpUrl, 'v1/traces')
+  const metricsUrl = config.otlpMetricsUrl ?? appendPath(config.otlpUrl, 'v1/metrics')
   const traced = tracesUrl !== null
   const context = await createContext(config, traced)
   const server = createHttpServer(context, traced)
@@ -180,7 +180,7 @@ export async function startService(config: Config): Promise<RunningService> {
       server.drain(how)
       context.heldPolls.stop()
       await new Promise((resolve) => setTimeout(resolve, config.drainMs))
-      context.passwords.endLater()
+      context.passwords.rejectDeferred()
       await server.close()
       await background.stop()
       await telemetry?.stop()
@@ -201,7 +201,7 @@ async function loadTelemetry(config: Config, urls: Urls, read: MetricsReader): P
 }
 
 /** Appends the signal's path to the base URL, as OpenTelemetry's exporter specification defines it. */
-function behind(base: string | null, path: string): string | null {
+function appendPath(base: string | null, path: string): string | null {
   return base === null ? null : `${base}${base.endsWith('/') ? '' : '/'}${path}`
 }
 

@@ -11,7 +11,7 @@ export const CELL_MAC = 'latchkey-cell-mac'
 const MAX_BYTES = 1_048_576
 
 /** Longer than another cell waits for a poll that is just delivering the same outcome. */
-const PATIENCE_MS = 8_000
+const TIMEOUT_MS = 8_000
 
 export type CellLink = {
   /** Null: no answer that this cell can trust, within the time. Whether the other cell acted on it is unknown. */
@@ -36,8 +36,8 @@ export function createCellLink(keys: Keyset, requestId: () => string | null): Ce
         ...(about === null ? {} : { 'x-request-id': about }),
       }
       const first = await send(url, agent, headers, body)
-      // The other cell had closed a connection that was kept. Every request may be repeated, on a new one: others that
-      // were kept are closed, too.
+      // The other cell had closed the keep-alive connection. Every request is safe to repeat. The retry uses a new
+      // connection, because other idle ones may be closed as well.
       const received = first === 'stale' ? await send(url, false, headers, body) : first
       if (received === 'stale' || received === null) return null
       return verifyCellResponse(keys, proof, received.body, received.proof) ? received.body : null
@@ -50,7 +50,7 @@ export function createCellLink(keys: Keyset, requestId: () => string | null): Ce
 
 type Received = { readonly body: string; readonly proof: string }
 
-/** `stale`: a kept connection failed before a response. */
+/** `stale`: a keep-alive connection failed before a response. */
 function send(
   url: URL,
   agent: Agent | false,
@@ -58,7 +58,7 @@ function send(
   body: string,
 ): Promise<Received | 'stale' | null> {
   return new Promise((resolve) => {
-    const options = { method: 'POST', agent, headers, signal: AbortSignal.timeout(PATIENCE_MS) }
+    const options = { method: 'POST', agent, headers, signal: AbortSignal.timeout(TIMEOUT_MS) }
     const read = (response: IncomingMessage) => {
       const chunks: Buffer[] = []
       let bytes = 0

@@ -21,7 +21,7 @@ type Patience = {
   readonly wholeMs?: number
 }
 
-const NOTHING_THERE: readonly unknown[] = ['ENOTFOUND', 'ENODATA']
+const NO_RECORD_CODES: readonly unknown[] = ['ENOTFOUND', 'ENODATA']
 
 /** `servers`: `address` or `address:port`; empty: the system's name servers. */
 export function createDns(
@@ -33,7 +33,7 @@ export function createDns(
       // One resolver per look-up: cancel() aborts every query of a resolver.
       const resolver = new Resolver({ timeout: tryMs, tries })
       if (servers.length > 0) resolver.setServers(servers)
-      const enough = setTimeout(() => resolver.cancel(), wholeMs)
+      const timer = setTimeout(() => resolver.cancel(), wholeMs)
       try {
         const records = await resolver.resolveTxt(name)
         // A CNAME to a name without TXT records yields an empty answer.
@@ -41,9 +41,9 @@ export function createDns(
         // A TXT record above 255 bytes consists of several strings (RFC 7208, section 3.3).
         return { outcome: 'found', texts: records.map((strings) => strings.join('')) }
       } catch (error) {
-        return { outcome: NOTHING_THERE.includes((error as NodeJS.ErrnoException).code) ? 'none' : 'silent' }
+        return { outcome: NO_RECORD_CODES.includes((error as NodeJS.ErrnoException).code) ? 'none' : 'silent' }
       } finally {
-        clearTimeout(enough)
+        clearTimeout(timer)
       }
     },
   }

@@ -9,7 +9,7 @@ import { ConfigurationError } from './setting-texts.ts'
 /** No shared secrets: whoever can verify a statement cannot sign one. */
 const ALGORITHMS = ['EdDSA', 'ES256']
 const MAX_LIFETIME_SECONDS = 60
-/** Difference of two clocks. */
+/** Tolerated difference between the host service's clock and ours. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 /** Far more than a statement needs, and short enough for a query parameter. */
 const MAX_STATEMENT_LENGTH = 8_000

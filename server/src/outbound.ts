@@ -14,7 +14,7 @@ const MAX_URL_LENGTH = 2_000
 /** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
 
-/** Failures before a TLS connection exists. Its owner is not told which, so that nobody can scan networks through us. */
+/** Failures before a TLS connection exists. Whoever chose the URL is not told which, so that nobody can scan networks. */
 export const UNCONNECTED = ['private_address', 'unknown_name', 'unreachable', 'connect_timeout', 'handshake'] as const
 
 export type PostFailure = (typeof UNCONNECTED)[number] | 'timeout' | 'tls' | 'broken'
@@ -33,7 +33,7 @@ export type Fetched =
   | { readonly error: FetchFailure }
 
 /** Limits of a response that is read. */
-export type FetchLimits = { readonly maxBytes: number; readonly patienceMs: number }
+export type FetchLimits = { readonly maxBytes: number; readonly timeoutMs: number }
 
 export type FetchRequest = {
   readonly method: 'GET' | 'POST'
@@ -44,7 +44,7 @@ export type FetchRequest = {
 export type Outbound = {
   /** Null: acceptable, as far as can be told without DNS. */
   problemWith(url: string): AddressProblem | null
-  /** Never throws. `patienceMs` limits the whole attempt. An abort of `stop` ends it at once, reported as a timeout. */
+  /** Never throws. `timeoutMs` limits the whole attempt. An abort of `stop` ends it at once, reported as a timeout. */
   post(url: string, message: OutboundMessage, stop?: AbortSignal): Promise<Posted>
   /** Never throws. A redirect is a response like any other. */
   fetch(url: string, request: FetchRequest, limits: FetchLimits): Promise<Fetched>
@@ -52,18 +52,18 @@ export type Outbound = {
 
 export type OutboundSettings = {
   /** Allows private addresses too, for development and tests. */
-  readonly privateToo: boolean
+  readonly allowPrivate: boolean
   /** Empty: the system's name servers. */
   readonly dnsServers: readonly string[]
   /** Timeout for DNS, connection and response together. */
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   /** CA certificates to trust instead of the default ones. */
   readonly ca?: string
 }
 
 export function createOutbound(settings: OutboundSettings): Outbound {
-  const { privateToo, patienceMs = 10_000 } = settings
-  const problemWith = (text: string) => addressProblem(text, privateToo)
+  const { allowPrivate, timeoutMs = 10_000 } = settings
+  const problemWith = (text: string) => addressProblem(text, allowPrivate)
   return {
     problemWith,
     post: async (text, message, stop) => {
@@ -73,7 +73,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
       if (problem) return { error: problem, ...took() }
       const ending = new AbortController()
       const end = () => ending.abort()
-      const timer = setTimeout(end, patienceMs)
+      const timer = setTimeout(end, timeoutMs)
       stop?.addEventListener('abort', end)
       if (stop?.aborted) end()
       try {
@@ -91,7 +91,7 @@ export function createOutbound(settings: OutboundSettings): Outbound {
     fetch: async (text, request, limits) => {
       const problem = problemWith(text)
       if (problem) return { error: problem }
-      const signal = AbortSignal.timeout(limits.patienceMs)
+      const signal = AbortSignal.timeout(limits.timeoutMs)
       const url = new URL(text)
       const found = await resolve(url, settings, signal)
       if ('error' in found) return found
@@ -114,18 +114,18 @@ const MAX_HOST_LENGTH = 253
 const LOCAL_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa)$/
 
 /** `URL` normalises the spellings of an IP address first: decimal, octal, hexadecimal, shortened, mapped. */
-function addressProblem(text: string, privateToo: boolean): AddressProblem | null {
+function addressProblem(text: string, allowPrivate: boolean): AddressProblem | null {
   if (text.length > MAX_URL_LENGTH) return 'too_long'
   const url = URL.parse(text)
   if (!url) return 'not_an_address'
   const host = bareHost(url)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && privateToo && isLoopback(host))) return 'scheme'
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && allowPrivate && isLoopback(host))) return 'scheme'
   if (url.username !== '' || url.password !== '') return 'userinfo'
   if (text.includes('#')) return 'fragment'
   if (!isWebhookPort(url.port)) return 'port'
-  if (isIP(host) !== 0) return privateToo || isPublic(host) ? null : 'private'
+  if (isIP(host) !== 0) return allowPrivate || isPublic(host) ? null : 'private'
   const name = host.endsWith('.') ? host.slice(0, -1) : host
-  if (!privateToo && (LOCAL_NAME.test(name) || !name.includes('.'))) return 'private'
+  if (!allowPrivate && (LOCAL_NAME.test(name) || !name.includes('.'))) return 'private'
   return HOST.test(host) && host.length <= MAX_HOST_LENGTH ? null : 'host'
 }
 
@@ -158,7 +158,7 @@ async function resolve(url: URL, settings: OutboundSettings, signal: AbortSignal
   if (isLoopback(host)) return { addresses: [{ address: '127.0.0.1', family: 4 }] }
   const every = await ask(host, settings.dnsServers, signal)
   if (signal.aborted) return { error: 'connect_timeout' }
-  const addresses = every.filter(({ address }) => settings.privateToo || isPublic(address))
+  const addresses = every.filter(({ address }) => settings.allowPrivate || isPublic(address))
   if (addresses.length > 0) return { addresses }
   return { error: every.length > 0 ? 'private_address' : 'unknown_name' }
 }

@@ -38,8 +38,8 @@ const PATIENCE_MS = 2_000
 const BOUND_MS = 10_000
 
 const outbound = (given: Partial<OutboundSettings> = {}) =>
-  createOutbound({ privateToo: false, dnsServers: [], patienceMs: PATIENCE_MS, ...given })
-const open = (given: Partial<OutboundSettings> = {}) => outbound({ privateToo: true, ...given })
+  createOutbound({ allowPrivate: false, dnsServers: [], timeoutMs: PATIENCE_MS, ...given })
+const open = (given: Partial<OutboundSettings> = {}) => outbound({ allowPrivate: true, ...given })
 
 /** Each resolves to this machine or to another private address. */
 const PRIVATE_HOSTS = [
@@ -340,11 +340,11 @@ describe('a receiver that', () => {
   test('hangs is aborted by the caller’s signal', async () => {
     const receiver = await receive('hang')
     const stopping = new AbortController()
-    const posting = open({ patienceMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)
+    const posting = open({ timeoutMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)
     await receiver.waitFor(1)
     stopping.abort()
     expect(await posting).toMatchObject({ error: 'timeout' })
-    expect(await open({ patienceMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)).toMatchObject({
+    expect(await open({ timeoutMs: 10_000 }).post(receiver.url, MESSAGE, stopping.signal)).toMatchObject({
       error: 'connect_timeout',
     })
     expect(receiver.received).toHaveLength(1)
@@ -353,7 +353,7 @@ describe('a receiver that', () => {
 
 describe('a document that is read', () => {
   const GET = { method: 'GET', headers: { accept: 'application/json' }, body: null } as const
-  const LIMITS = { maxBytes: 1_000, patienceMs: PATIENCE_MS }
+  const LIMITS = { maxBytes: 1_000, timeoutMs: PATIENCE_MS }
 
   test('is returned with its status and type, also if it is a redirect', async () => {
     const server = createServer((socket) => {

@@ -5,7 +5,7 @@ import { type Config, hasPostgresPassword } from '../config.ts'
 import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { examineClocks } from './doctor/clocks.ts'
-import { examineConfiguration, isLocal, readWhatCanBeRead } from './doctor/configuration.ts'
+import { examineConfiguration, isLocal, readValidSettings } from './doctor/configuration.ts'
 import { examinePostgresUrl, examineRedisUrl } from './doctor/connections.ts'
 import { broken, type Finding, ok, type Severity, warning, worstOf } from './doctor/finding.ts'
 import { examineHosts } from './doctor/hosts.ts'
@@ -26,7 +26,7 @@ export function defineDoctor(doctor: Command): void {
 }
 
 async function examine(): Promise<readonly Finding[]> {
-  const { config, problems } = readWhatCanBeRead()
+  const { config, problems } = readValidSettings()
   const configuration = await examineConfiguration(config, problems)
   // Imported lazily: no other command uses the Redis client.
   const { examineRedis } = await import('./doctor/redis.ts')

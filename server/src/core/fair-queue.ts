@@ -14,61 +14,61 @@ export type FairQueue<T> = {
 }
 
 /** Maps iterate in insertion order: the first entry is next. */
-type GroupQueue<T> = { waiting: number; readonly lines: Map<string, Line<T>> }
+type GroupQueue<T> = { waiting: number; readonly subgroups: Map<string, Waiters<T>> }
 
-/** Never empty: an empty line is removed from its map. */
-type Line<T> = [T, ...T[]]
+/** Of one subgroup. Never empty: an empty list is removed from its map. */
+type Waiters<T> = [T, ...T[]]
 
 export function createFairQueue<T>(
-  room: number,
+  maxWaiting: number,
   placeOf: (one: T) => { readonly group: string; readonly subgroup: string },
 ): FairQueue<T> {
   const queues = new Map<string, GroupQueue<T>>()
   /** Waiters of each subgroup in all groups. */
-  const inSubgroup = new Map<string, number>()
+  const waitingBySubgroup = new Map<string, number>()
   let waiting = 0
 
   const count = (subgroup: string, change: 1 | -1) => {
-    const sum = (inSubgroup.get(subgroup) ?? 0) + change
-    if (sum === 0) inSubgroup.delete(subgroup)
-    else inSubgroup.set(subgroup, sum)
+    const sum = (waitingBySubgroup.get(subgroup) ?? 0) + change
+    if (sum === 0) waitingBySubgroup.delete(subgroup)
+    else waitingBySubgroup.set(subgroup, sum)
     waiting += change
   }
 
   const add = (one: T) => {
     const { group, subgroup } = placeOf(one)
-    const queue = queues.get(group) ?? { waiting: 0, lines: new Map<string, Line<T>>() }
+    const queue = queues.get(group) ?? { waiting: 0, subgroups: new Map<string, Waiters<T>>() }
     queues.set(group, queue)
-    const line = queue.lines.get(subgroup)
-    if (line) line.push(one)
-    else queue.lines.set(subgroup, [one])
+    const waiters = queue.subgroups.get(subgroup)
+    if (waiters) waiters.push(one)
+    else queue.subgroups.set(subgroup, [one])
     queue.waiting += 1
     count(subgroup, 1)
   }
   const remove = (one: T): boolean => {
     const { group, subgroup } = placeOf(one)
     const queue = queues.get(group)
-    const line = queue?.lines.get(subgroup)
-    const at = line?.indexOf(one) ?? -1
-    if (!queue || !line || at === -1) return false
-    line.splice(at, 1)
+    const waiters = queue?.subgroups.get(subgroup)
+    const at = waiters?.indexOf(one) ?? -1
+    if (!queue || !waiters || at === -1) return false
+    waiters.splice(at, 1)
     queue.waiting -= 1
     count(subgroup, -1)
-    if (line.length === 0) queue.lines.delete(subgroup)
+    if (waiters.length === 0) queue.subgroups.delete(subgroup)
     if (queue.waiting === 0) queues.delete(group)
     return true
   }
-  /** Of several equal ones, the last: often the newcomer. */
-  const crowding = (): T | null => {
+  /** The waiter to evict. Of several equal ones, the last: often the newcomer. */
+  const findEvicted = (): T | null => {
     let found: T | null = null
-    let [inGroup, inLine, inAll] = [0, 0, 0]
+    let [inGroup, inSubgroup, inAll] = [0, 0, 0]
     for (const queue of queues.values()) {
       if (queue.waiting < inGroup) continue
-      for (const [subgroup, line] of queue.lines) {
-        const sum = inSubgroup.get(subgroup) ?? 0
-        if ((queue.waiting - inGroup || line.length - inLine || sum - inAll) < 0) continue
-        ;[inGroup, inLine, inAll] = [queue.waiting, line.length, sum]
-        found = line.at(-1) ?? null
+      for (const [subgroup, waiters] of queue.subgroups) {
+        const sum = waitingBySubgroup.get(subgroup) ?? 0
+        if ((queue.waiting - inGroup || waiters.length - inSubgroup || sum - inAll) < 0) continue
+        ;[inGroup, inSubgroup, inAll] = [queue.waiting, waiters.length, sum]
+        found = waiters.at(-1) ?? null
       }
     }
     return found
@@ -81,17 +81,17 @@ export function createFairQueue<T>(
     waitingOf: (group) => queues.get(group)?.waiting ?? 0,
     join: (newcomer) => {
       add(newcomer)
-      if (waiting <= room) return null
-      const leaving = crowding()
-      if (leaving) remove(leaving)
-      return leaving
+      if (waiting <= maxWaiting) return null
+      const evicted = findEvicted()
+      if (evicted) remove(evicted)
+      return evicted
     },
     next: (mayBegin) => {
       for (const [group, queue] of queues) {
         if (!mayBegin(group)) continue
-        const [subgroup, [one]] = first(queue.lines)
+        const [subgroup, [one]] = first(queue.subgroups)
         remove(one)
-        sendToBack(queue.lines, subgroup)
+        sendToBack(queue.subgroups, subgroup)
         sendToBack(queues, group)
         return one
       }

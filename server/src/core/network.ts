@@ -28,10 +28,10 @@ function twoBytes(hex = ''): [number, number] {
 
 /** The /24 of an IPv4 or /48 of an IPv6 address, about one site, spelled as PostgreSQL's cidr. */
 export function networkOf(address: string | null): string | null {
-  const read = address === null ? null : readAddress(address)
-  if (read === null) return null
-  if (!read.includes(':')) return `${read.split('.', 3).join('.')}.0/24`
-  const [left, right] = read.split('::')
+  const canonical = address === null ? null : readAddress(address)
+  if (canonical === null) return null
+  if (!canonical.includes(':')) return `${canonical.split('.', 3).join('.')}.0/24`
+  const [left, right] = canonical.split('::')
   const [head, tail] = [groupsOf(left), groupsOf(right)]
   const zeros = Array.from({ length: 8 - head.length - tail.length }, () => '0')
   return `${readAddress(`${[...head, ...zeros, ...tail].slice(0, 3).join(':')}::`)}/48`
@@ -43,7 +43,7 @@ function groupsOf(half = ''): string[] {
 
 /** Source of an attempt to sign in. */
 export type Source = {
-  /** As `networkOf` returns it, or NOWHERE (gate/limiter.ts). */
+  /** As `networkOf` returns it, or UNKNOWN_NETWORK (gate/limiter.ts). */
   readonly network: string
   readonly accountId: string
 }

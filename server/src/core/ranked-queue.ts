@@ -9,16 +9,16 @@ export type RankedQueue<T> = {
   next(): T | null
 }
 
-export function createRankedQueue<T>(room: number, groupOf: (one: T) => string): RankedQueue<T> {
+export function createRankedQueue<T>(maxWaiting: number, groupOf: (one: T) => string): RankedQueue<T> {
   const ranks = new Map<number, T[]>()
   const waitingOf = new Map<string, number>()
   let waiting = 0
 
   const take = (rank: number, at: 0 | -1): T | null => {
-    const line = ranks.get(rank)
-    const [one] = line?.splice(at, 1) ?? []
-    if (!line || one === undefined) return null
-    if (line.length === 0) ranks.delete(rank)
+    const waiters = ranks.get(rank)
+    const [one] = waiters?.splice(at, 1) ?? []
+    if (!waiters || one === undefined) return null
+    if (waiters.length === 0) ranks.delete(rank)
     const left = (waitingOf.get(groupOf(one)) ?? 1) - 1
     if (left === 0) waitingOf.delete(groupOf(one))
     else waitingOf.set(groupOf(one), left)
@@ -29,12 +29,12 @@ export function createRankedQueue<T>(room: number, groupOf: (one: T) => string):
     join: (newcomer, rank) => {
       const group = groupOf(newcomer)
       const ahead = waitingOf.get(group) ?? 0
-      const line = ranks.get(rank + ahead)
-      if (line) line.push(newcomer)
+      const waiters = ranks.get(rank + ahead)
+      if (waiters) waiters.push(newcomer)
       else ranks.set(rank + ahead, [newcomer])
       waitingOf.set(group, ahead + 1)
       waiting += 1
-      return waiting > room ? take(Math.max(...ranks.keys()), -1) : null
+      return waiting > maxWaiting ? take(Math.max(...ranks.keys()), -1) : null
     },
     next: () => (waiting === 0 ? null : take(Math.min(...ranks.keys()), 0)),
   }

@@ -17,9 +17,9 @@ export type Fill = {
   readonly at: number
 }
 
-export const NOTHING_TAKEN: Fill = { main: 0, reserve: 0, at: 0 }
+export const EMPTY_FILL: Fill = { main: 0, reserve: 0, at: 0 }
 
-export type Asked = {
+export type TakeRequest = {
   /** Codes per minute. */
   readonly limit: number
   readonly fill: Fill
@@ -30,7 +30,7 @@ export type Asked = {
   readonly part: number
 }
 
-export type Taken =
+export type TakeResult =
   | { readonly passed: true; readonly fill: Fill }
   | { readonly passed: false; readonly fill: Fill; readonly waitMs: number }
 
@@ -40,18 +40,18 @@ const MINUTE_MS = 60_000
 const BURST_MS = 2_000
 
 /** A network that received this many codes lately gets none from the reserve, however much is left. */
-const LITTLE = 5
+const MAX_CODES_FOR_RESERVE = 5
 
 export function burstOf(limit: number): number {
   return Math.max(1, (limit * BURST_MS) / MINUTE_MS)
 }
 
-export function takeCode({ limit, fill, now, own, part }: Asked): Taken {
+export function takeCode({ limit, fill, now, own, part }: TakeRequest): TakeResult {
   const burst = burstOf(limit)
   const drained = drain(limit, fill, now, part)
   if (drained.main + 1 <= burst) return { passed: true, fill: { ...drained, main: drained.main + 1 } }
-  const full = (drained.reserve + 1) / Math.max(1, burst * part)
-  if (full <= 1 && own < Math.min(LITTLE, Math.max(1, 1 / (2 * full)))) {
+  const reserveLevel = (drained.reserve + 1) / Math.max(1, burst * part)
+  if (reserveLevel <= 1 && own < Math.min(MAX_CODES_FOR_RESERVE, Math.max(1, 1 / (2 * reserveLevel)))) {
     return { passed: true, fill: { ...drained, reserve: drained.reserve + 1 } }
   }
   return { passed: false, fill: drained, waitMs: BURST_MS }
@@ -66,6 +66,6 @@ export function fillUp(limit: number, fill: Fill, by: number): Fill {
 }
 
 function drain(limit: number, { main, reserve, at }: Fill, now: number, part: number): Fill {
-  const gone = (limit * Math.max(0, now - at)) / MINUTE_MS
-  return { main: Math.max(0, main - gone), reserve: Math.max(0, reserve - gone * part), at: now }
+  const drainedCodes = (limit * Math.max(0, now - at)) / MINUTE_MS
+  return { main: Math.max(0, main - drainedCodes), reserve: Math.max(0, reserve - drainedCodes * part), at: now }
 }

@@ -1,4 +1,4 @@
-/** Tables of the consoles: the wished order and page, and the lines of a page. */
+/** Tables of the consoles: the requested order and page, and the lines of a page. */
 
 export type TableWish<Column extends string> = {
   /** What a line begins with; empty: every line. */

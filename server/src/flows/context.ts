@@ -20,7 +20,7 @@ import type { ServiceLogo } from '../pictures/service-logo.ts'
 import type { CredentialVerifier } from '../secrets/credentials.ts'
 import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
-import type { GatheredReads } from '../store/device/batched-reads.ts'
+import type { BatchedReads } from '../store/device/batched-reads.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
 import type { Journal } from '../store/restore/journal.ts'
 import type { Counts } from '../telemetry/counts.ts'
@@ -45,7 +45,7 @@ export type Context = {
   readonly journal: Journal | null
   /** Null: CELL is not set, the installation is not divided. */
   readonly cells: Cells | null
-  readonly reads: GatheredReads
+  readonly reads: BatchedReads
   readonly gate: Gate
   readonly decisions: DecisionFeed
   readonly decisionBus: DecisionBus

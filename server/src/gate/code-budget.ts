@@ -4,17 +4,17 @@
  * network.
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../core/share.ts'
+import { burstOf, EMPTY_FILL, type Fill, fillUp, takeCode } from '../core/share.ts'
 import type { LimitResult } from './limit-result.ts'
 import type { RedisLink } from './redis-link.ts'
 
-export type Asking = { readonly applicationId: string; readonly network: string }
+export type BudgetKey = { readonly applicationId: string; readonly network: string }
 
 export type CodeBudget = {
   /** Takes one code from the application's budget, or returns how long to wait. */
-  take(by: Asking): LimitResult
+  take(key: BudgetKey): LimitResult
   /** Returns a code that was not issued after all. */
-  giveBack(by: Asking): void
+  giveBack(key: BudgetKey): void
   /** PostgreSQL may have lost codes, whose devices ask again: no code issued so far counts any more. */
   forget(): void
   /** Publishes the codes issued here and reads those of the other processes. */
@@ -24,20 +24,21 @@ export type CodeBudget = {
 const MINUTE_MS = 60_000
 
 /** Applications whose bucket is filled to less than this part are not published. */
-const WORTH_TELLING = 1 / 10
+const MIN_PUBLISHED_FILL = 1 / 10
 
 const PASSED: LimitResult = { passed: true }
 
-type Given = {
+type ApplicationBudget = {
   fill: Fill
+  /** Share of this process in the codes that all processes issued, as of the last exchange. */
   part: number
   /** Issued here and not published yet. */
-  news: number
+  unpublished: number
   /** Count of all processes at our last publication. */
-  told: number
+  lastSharedCount: number
   /** Codes per network in the current and in the previous minute. Bounded by the number of codes. */
   networks: Map<string, number>
-  before: Map<string, number>
+  previousNetworks: Map<string, number>
   rotatesAt: number
 }
 
@@ -46,72 +47,74 @@ export function createCodeBudget(
   link: RedisLink | null,
   monotonicMs: () => number = () => performance.now(),
 ): CodeBudget {
-  const applications = new Map<string, Given>()
+  const applications = new Map<string, ApplicationBudget>()
   const shared =
     link && limit > 0
       ? new RateLimiterRedis({ storeClient: link.redis, keyPrefix: 'a', points: limit, duration: MINUTE_MS / 1000 })
       : null
 
-  const givenTo = (applicationId: string, now: number): Given => {
+  const budgetOf = (applicationId: string, now: number): ApplicationBudget => {
     const fresh = {
-      fill: NOTHING_TAKEN,
+      fill: EMPTY_FILL,
       part: 1,
-      news: 0,
-      told: 0,
+      unpublished: 0,
+      lastSharedCount: 0,
       networks: new Map(),
-      before: new Map(),
+      previousNetworks: new Map(),
       rotatesAt: 0,
     }
-    const given: Given = applications.get(applicationId) ?? fresh
-    applications.set(applicationId, given)
-    if (now < given.rotatesAt) return given
-    given.before = now < given.rotatesAt + MINUTE_MS ? given.networks : new Map()
-    given.networks = new Map()
-    given.rotatesAt = now + MINUTE_MS
-    return given
+    const budget: ApplicationBudget = applications.get(applicationId) ?? fresh
+    applications.set(applicationId, budget)
+    if (now < budget.rotatesAt) return budget
+    budget.previousNetworks = now < budget.rotatesAt + MINUTE_MS ? budget.networks : new Map()
+    budget.networks = new Map()
+    budget.rotatesAt = now + MINUTE_MS
+    return budget
   }
-  const tell = async (applicationId: string, given: Given) => {
-    const { news, fill } = given
-    if (!shared || news === 0 || fill.main < burstOf(limit) * WORTH_TELLING) return
-    given.news = 0
-    const { consumedPoints: all } = await shared.penalty(applicationId, news).catch((error) => {
-      given.news += news
+  const publish = async (applicationId: string, budget: ApplicationBudget) => {
+    const { unpublished, fill } = budget
+    if (!shared || unpublished === 0 || fill.main < burstOf(limit) * MIN_PUBLISHED_FILL) return
+    budget.unpublished = 0
+    const { consumedPoints: sharedCount } = await shared.penalty(applicationId, unpublished).catch((error) => {
+      budget.unpublished += unpublished
       throw error
     })
     // The shared count restarts every minute.
-    const others = Math.max(0, (all >= given.told + news ? all - given.told : all) - news)
-    given.told = all
-    given.part = news / (news + others)
-    given.fill = fillUp(limit, given.fill, others)
+    const sinceLast =
+      sharedCount >= budget.lastSharedCount + unpublished ? sharedCount - budget.lastSharedCount : sharedCount
+    const others = Math.max(0, sinceLast - unpublished)
+    budget.lastSharedCount = sharedCount
+    budget.part = unpublished / (unpublished + others)
+    budget.fill = fillUp(limit, budget.fill, others)
   }
 
   return {
     take: ({ applicationId, network }) => {
       if (limit === 0) return PASSED
       const now = monotonicMs()
-      const given = givenTo(applicationId, now)
-      const own = (given.networks.get(network) ?? 0) + (given.before.get(network) ?? 0)
-      const taken = takeCode({ limit, fill: given.fill, now, own, part: given.part })
-      given.fill = taken.fill
+      const budget = budgetOf(applicationId, now)
+      const own = (budget.networks.get(network) ?? 0) + (budget.previousNetworks.get(network) ?? 0)
+      const taken = takeCode({ limit, fill: budget.fill, now, own, part: budget.part })
+      budget.fill = taken.fill
       if (!taken.passed) return { passed: false, waitMs: taken.waitMs }
-      given.networks.set(network, (given.networks.get(network) ?? 0) + 1)
-      given.news += 1
+      budget.networks.set(network, (budget.networks.get(network) ?? 0) + 1)
+      budget.unpublished += 1
       return PASSED
     },
     giveBack: ({ applicationId, network }) => {
-      const given = applications.get(applicationId)
-      const own = given?.networks.get(network)
-      if (!given || !own) return
-      given.networks.set(network, own - 1)
-      given.news = Math.max(0, given.news - 1)
-      given.fill = fillUp(limit, given.fill, -1)
+      const budget = applications.get(applicationId)
+      const own = budget?.networks.get(network)
+      if (!budget || !own) return
+      budget.networks.set(network, own - 1)
+      budget.unpublished = Math.max(0, budget.unpublished - 1)
+      budget.fill = fillUp(limit, budget.fill, -1)
     },
     forget: () => {
-      for (const given of applications.values()) {
-        // `told` and `news` stay: they say which part of the shared count is already known here.
-        given.fill = NOTHING_TAKEN
-        given.networks = new Map()
-        given.before = new Map()
+      for (const budget of applications.values()) {
+        // `lastSharedCount` and `unpublished` stay: they tell which part of the shared count is already known here.
+        budget.fill = EMPTY_FILL
+        budget.networks = new Map()
+        budget.previousNetworks = new Map()
       }
     },
     exchange: async () => {
@@ -121,7 +124,7 @@ export function createCodeBudget(
       }
       if (!link?.reachable()) return
       // While Redis is unreachable, each process counts only its own codes and publishes them later.
-      await Promise.allSettled(Array.from(applications, ([id, given]) => tell(id, given)))
+      await Promise.allSettled(Array.from(applications, ([id, budget]) => publish(id, budget)))
     },
   }
 }

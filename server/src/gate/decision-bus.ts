@@ -19,7 +19,7 @@ const CHANNEL = 'decided'
 export function createDecisionBus(link: RedisLink | null): DecisionBus {
   let listener = (_codeId: string): void => {}
   let subscriber: Redis | null = null
-  const hear = (_channel: string, codeId: string) => listener(codeId)
+  const onMessage = (_channel: string, codeId: string) => listener(codeId)
 
   return {
     announce: async (codeId) => {
@@ -40,7 +40,7 @@ export function createDecisionBus(link: RedisLink | null): DecisionBus {
       if (redis instanceof Cluster) {
         // Sharded: a message stays on the node of its channel instead of going to all nodes. The cluster's client keeps
         // a connection of its own for it, and subscribes again after a failover.
-        redis.on('smessage', hear)
+        redis.on('smessage', onMessage)
         redis.once('ready', () => void redis.ssubscribe(CHANNEL).catch(reportRefusal))
         return
       }
@@ -48,7 +48,7 @@ export function createDecisionBus(link: RedisLink | null): DecisionBus {
       subscriber = redis.duplicate({ commandTimeout: undefined, enableOfflineQueue: true, maxRetriesPerRequest: null })
       // The other connection reports that Redis is away.
       subscriber.on('error', () => {})
-      subscriber.on('message', hear)
+      subscriber.on('message', onMessage)
       subscriber.subscribe(CHANNEL).catch(reportRefusal)
       // The subscriber sends nothing, so it does not notice that its server is gone. It reconnects after the command
       // connection has reconnected.

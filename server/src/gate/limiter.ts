@@ -28,7 +28,8 @@ export type Limits = {
 
 const PASSED: LimitResult = { passed: true }
 
-export const NOWHERE = 'nowhere'
+/** Counts all requests whose network is unknown as one. */
+export const UNKNOWN_NETWORK = 'nowhere'
 
 export function createLimiter(limits: Limits, link: RedisLink | null): Limiter {
   return {
@@ -46,7 +47,7 @@ function countPerNetwork(keyPrefix: string, points: number, link: RedisLink | nu
   const settings = { keyPrefix, points, duration: MINUTE_MS / 1000, rejectIfRedisNotReady: true }
   const shared = link && new RateLimiterRedis({ ...settings, storeClient: link.redis })
   return async (network) => {
-    const key = network ?? NOWHERE
+    const key = network ?? UNKNOWN_NETWORK
     if (!shared || !link.reachable()) return alone.take(key)
     const waitMs = over.waitMs(key)
     if (waitMs > 0) return { passed: false, waitMs }

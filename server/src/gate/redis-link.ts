@@ -27,7 +27,7 @@ export type RedisLink = {
 }
 
 /** Command timeout; after it the process goes on without Redis. */
-const PATIENCE_MS = 250
+const COMMAND_TIMEOUT_MS = 250
 
 /** After a failure Redis is not queried for this long. */
 const PAUSE_MS = 500
@@ -39,7 +39,7 @@ const CONNECT_MS = 1_000
  * A connection on which a command stays unanswered for this long is closed: a server that lost its power or its network
  * does not close it, and the next connection may lead to its successor.
  */
-const SILENCE_MS = 2_000
+const SOCKET_TIMEOUT_MS = 2_000
 
 export function openRedis(url: string, onChange: (answers: boolean, reason?: string) => void): RedisLink {
   const redis = connect(url)
@@ -83,9 +83,9 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
 function connect(url: string): RedisClient {
   const { kind, tls, hosts, username, password, database, sentinel } = parseRedisUrl(url)
   const server = {
-    commandTimeout: PATIENCE_MS,
+    commandTimeout: COMMAND_TIMEOUT_MS,
     connectTimeout: CONNECT_MS,
-    socketTimeout: SILENCE_MS,
+    socketTimeout: SOCKET_TIMEOUT_MS,
     ...(username !== null && { username }),
     ...(password !== null && { password }),
     ...(tls && { tls: {} }),

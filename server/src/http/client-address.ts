@@ -40,9 +40,9 @@ function addNetwork(list: BlockList, network: string): void {
   const address = readAddress(text)
   if (address === null) throw new RangeError(`"${network}" is not a network`)
   const family = familyOf(address)
-  const dressed = family === 'ipv4' && text.includes(':')
+  const isMapped = family === 'ipv4' && text.includes(':')
   const max = family === 'ipv4' ? 32 : 128
-  list.addSubnet(address, prefix === undefined ? max : Number(prefix) - (dressed ? 96 : 0), family)
+  list.addSubnet(address, prefix === undefined ? max : Number(prefix) - (isMapped ? 96 : 0), family)
 }
 
 function familyOf(address: string): 'ipv4' | 'ipv6' {

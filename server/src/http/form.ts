@@ -21,7 +21,7 @@ export function readForm(request: IncomingMessage, max: number): Promise<Form> |
 
 const JSON_TYPE = /^application\/(?:json|scim\+json)(?:\s*;\s*charset="?utf-8"?)?$/i
 
-/** Reads a JSON body, which `parts` never is. It is parsed only when a handler asks for it. */
+/** Reads a JSON body; `parts` is always null. The body is parsed only when a handler asks for it. */
 export function readJson(request: IncomingMessage, max: number): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
   if (encoding === undefined && (length === undefined || length === '0')) return undefined

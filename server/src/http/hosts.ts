@@ -9,16 +9,16 @@ export type HostReader = (request: IncomingMessage) => string | null
 const LABEL = /^[a-z0-9-]{1,63}$/
 
 /** Stands for a malformed slug under our host. No account can have this name. */
-const NOBODY = '-'
+const INVALID_SLUG = '-'
 
 export function createHostReader(publicUrl: string): HostReader {
   const suffix = `.${new URL(publicUrl).host}`
   return (request) => {
     const host = request.headers.host ?? ''
     if (!host.toLowerCase().endsWith(suffix)) return null
-    if (!isAlone(request, host)) throw new Refusal('invalid_request')
+    if (!isOnlyHost(request, host)) throw new Refusal('invalid_request')
     const slug = host.slice(0, -suffix.length).toLowerCase()
-    return LABEL.test(slug) ? slug : NOBODY
+    return LABEL.test(slug) ? slug : INVALID_SLUG
   }
 }
 
@@ -26,7 +26,7 @@ export function createHostReader(publicUrl: string): HostReader {
  * Rejects a second Host header and an absolute request target that names another host: a proxy and this server could
  * otherwise disagree on the account, which lets an attacker bypass the proxy's checks.
  */
-function isAlone(request: IncomingMessage, host: string): boolean {
+function isOnlyHost(request: IncomingMessage, host: string): boolean {
   const hosts = request.rawHeaders.filter((name, index) => index % 2 === 0 && name.toLowerCase() === 'host')
   const absolute = /^https?:\/\/([^/?#]*)/i.exec(request.url ?? '')
   return hosts.length === 1 && (!absolute || absolute[1]?.toLowerCase() === host.toLowerCase())

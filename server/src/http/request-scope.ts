@@ -48,7 +48,7 @@ export function aboutRequest(): About {
 }
 
 /** The request ids of common proxies: nginx sends 32 hex digits, Envoy a UUID, haproxy addresses in hex with colons. */
-const HARMLESS = /^[A-Za-z0-9_.:-]{1,128}$/
+const REQUEST_ID_FORMAT = /^[A-Za-z0-9_.:-]{1,128}$/
 
 export type ScopeOpener = (request: IncomingMessage) => RequestScope
 
@@ -59,7 +59,7 @@ export function createScopeOpener(trusted: readonly string[]): ScopeOpener {
     const fromProxy = isProxy(request.socket)
     const given = fromProxy ? singleHeader(request, 'x-request-id') : null
     return {
-      id: given !== null && HARMLESS.test(given) ? given : createRequestId(),
+      id: given !== null && REQUEST_ID_FORMAT.test(given) ? given : createRequestId(),
       route: NO_ROUTE,
       fromProxy,
       heldMs: 0,

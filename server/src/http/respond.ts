@@ -53,7 +53,7 @@ export function respond(
     headers['www-authenticate'] = 'Basic realm="latchkey"'
   }
   // The body was not read to its end: close the connection instead of waiting for the rest.
-  if (refused && UNREAD.includes(answer.refusal)) headers.connection = 'close'
+  if (refused && BODY_NOT_READ.includes(answer.refusal)) headers.connection = 'close'
   response.writeHead(refused ? statusOf(format, answer.refusal) : answer.status, headers).end(text, encoding)
   return afterwards
 }
@@ -85,7 +85,7 @@ function sent(response: ServerResponse): Promise<boolean> {
   })
 }
 
-const UNREAD: readonly RefusalCode[] = ['payload_too_large', 'unsupported_media_type']
+const BODY_NOT_READ: readonly RefusalCode[] = ['payload_too_large', 'unsupported_media_type']
 
 type Body = { readonly text: string; readonly bytes: number }
 

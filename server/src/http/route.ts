@@ -96,7 +96,7 @@ type AccountRoute = PageKey & {
   readonly beforeSecondFactor?: 'enrol' | 'always'
   /** The field that may hold a file. */
   readonly file?: string
-  /** Called by a program, which has neither an origin nor cookies: what it sends must prove itself. */
+  /** Called by a program, without Origin header and cookies: the handler has to authenticate the request. */
   readonly fromProgram?: true
 }
 

@@ -10,8 +10,8 @@ import type { RequestAddressReader } from './client-address.ts'
 import { MAX_BODY_BYTES } from './form.ts'
 import { singleHeader } from './header.ts'
 import { parseJson } from './json-body.ts'
-import { noteRequest } from './note-request.ts'
 import { type FormFields, MAX_PARAMETERS, readParameters } from './parameters.ts'
+import { recordRequest } from './record-request.ts'
 import type { Endpoint, Segments } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
 
@@ -37,9 +37,9 @@ export function formatOf(path: string): Format {
 }
 
 /** A request that another cell has to answer. */
-export type Elsewhere = { readonly to: Cell; readonly body: Buffer; readonly poll: boolean }
+export type RequestToForward = { readonly to: Cell; readonly body: Buffer; readonly poll: boolean }
 
-/** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request belongs elsewhere. */
+/** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request has to be forwarded. */
 export type EndpointServer = (
   request: IncomingMessage,
   found: PathRoutes<Endpoint>,
@@ -47,7 +47,7 @@ export type EndpointServer = (
   query: string,
   draining: boolean,
   send: (answer: Answer) => void,
-) => Promise<Elsewhere | null>
+) => Promise<RequestToForward | null>
 
 /** `forwarder`: null in an installation that is not divided. */
 export function createEndpointServer(
@@ -67,7 +67,7 @@ export function createEndpointServer(
     const form = received.form && (await received.form)
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
-    const to = forwarder && whereTo(forwarder, route, request, segments, known)
+    const to = forwarder && cellToForwardTo(forwarder, route, request, segments, known)
     // Requests with a device code are polls, on every path.
     if (to) return { to, body: form?.bytes ?? EMPTY, poll: known?.get('device_code') !== undefined }
     const asked = {
@@ -87,13 +87,13 @@ export function createEndpointServer(
     }
     const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
     send(answer)
-    noteRequest(context, route, asked, query.includes('secret'), answer)
+    recordRequest(context, route, asked, query.includes('secret'), answer)
     return null
   }
 }
 
 /** Null: this cell. `known`: null if the parameters cannot be read. */
-function whereTo(
+function cellToForwardTo(
   forwarder: Forwarder,
   { issuesCodes, atHome }: Endpoint,
   request: IncomingMessage,
@@ -104,7 +104,7 @@ function whereTo(
   if (atHome) return forwarder.homeCell(request)
   // An account's id says nothing of its cell.
   if (account !== undefined && !account.startsWith('acc_')) return forwarder.cellOfSlug(request, account)
-  return known && forwarder.cellOfTexts(request, known)
+  return known && forwarder.cellOfCodeOrCredential(request, known)
 }
 
 const EMPTY = Buffer.alloc(0)

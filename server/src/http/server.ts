@@ -41,22 +41,22 @@ import { createBaseServer } from './web/serve-base.ts'
 const KEEP_ALIVE_MS = 75_000
 
 /** From the first byte of a request to its last. No accepted request takes a client longer. */
-const WHOLE_REQUEST_MS = 30_000
+const REQUEST_TIMEOUT_MS = 30_000
 
 /**
  * Socket inactivity timeout while a request or a response is in progress. A client that has not read its response by
  * then will not, and the buffered response occupies memory.
  */
-const SILENCE_MS = 30_000
+const SOCKET_TIMEOUT_MS = 30_000
 
 /**
  * Limit of pipelined requests per connection, waiting behind the response to an earlier one. Today's clients do not
  * pipeline; a client that sends many requests and reads no responses would make the responses accumulate in memory.
  */
-const MAX_BEHIND = 8
+const MAX_PIPELINED = 8
 
 /** Time limit for running requests once the listener is closing; remaining connections are then closed. */
-const LAST_REQUESTS_MS = 10_000
+const CLOSE_TIMEOUT_MS = 10_000
 
 export type HttpServer = {
   listen(host: string, port: number): Promise<string>
@@ -126,7 +126,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     try {
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
-      const { path, query } = takeQueryOff(request)
+      const { path, query } = removeQuery(request)
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
       const forward = (to: Cell, body: Buffer | null, poll = false) => {
         const target = query === '' ? path : `${path}?${query}`
@@ -146,10 +146,10 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const { found, segments } = endpoint
         scope.route = found.path
         format = formatOf(path)
-        const elsewhere = await serveEndpoint(request, found, segments, query, stopping, (given) =>
+        const toForward = await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
-        return elsewhere ? await forward(elsewhere.to, elsewhere.body, elsewhere.poll) : undefined
+        return toForward ? await forward(toForward.to, toForward.body, toForward.poll) : undefined
       }
       if (draining) response.setHeader('connection', 'close')
       const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)
@@ -167,7 +167,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const found = basePageRouter.get(path)
       if (found) {
         scope.route = found.path
-        const to = forwarder?.cellOfTexts(request, new URLSearchParams(query))
+        const to = forwarder?.cellOfCodeOrCredential(request, new URLSearchParams(query))
         if (to) return await forward(to, null)
         return await serveBase(request, response, { requestId: scope.id, path, query, found })
       }
@@ -184,17 +184,17 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     // A response without a socket is pipelined: it waits behind an earlier response on the connection.
-    if (response.socket === null && isCrowded(request.socket, response)) return void request.socket.destroy()
+    if (response.socket === null && exceedsPipelineLimit(request.socket, response)) return void request.socket.destroy()
     const requestId = forwarder?.forwarded(request)?.requestId
     const scope = requestId === undefined ? openScope(request) : { ...openScope(request), id: requestId }
     const work = () => serve(request, response, scope)
     return runWithin(scope, traced ? () => traceRequest(request, response, scope, work) : work)
   }
 
-  const settings = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: WHOLE_REQUEST_MS, requireHostHeader: false }
+  const settings = { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_TIMEOUT_MS, requireHostHeader: false }
   const server = createServer(settings, receive)
   const closed = new Promise((resolve) => server.once('close', resolve))
-  server.setTimeout(SILENCE_MS)
+  server.setTimeout(SOCKET_TIMEOUT_MS)
   // Node would handle these two events with responses of its own. An unknown expectation may be ignored (RFC 9110,
   // section 10.1.1).
   server.on('checkExpectation', receive)
@@ -215,8 +215,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     },
     close: async () => {
       // Node stops enforcing its own timeouts once it closes; a stalled client must not block shutdown for ever.
-      const timer = setTimeout(() => server.closeAllConnections(), LAST_REQUESTS_MS)
-      if (server.listening) await nobodyPolls(server)
+      const timer = setTimeout(() => server.closeAllConnections(), CLOSE_TIMEOUT_MS)
+      if (server.listening) await drainAcceptBacklog(server)
       server.close()
       await closed
       clearTimeout(timer)
@@ -233,17 +233,17 @@ const MAX_TURNS = 1_000
  * so wait for one event-loop turn without a `connection` event. A proxy that does not check readiness keeps sending
  * until the listener closes.
  */
-async function nobodyPolls(server: Server): Promise<void> {
+async function drainAcceptBacklog(server: Server): Promise<void> {
   let accepted = true
-  const note = () => {
+  const onConnection = () => {
     accepted = true
   }
-  server.on('connection', note)
+  server.on('connection', onConnection)
   for (let turn = 0; accepted && turn < MAX_TURNS; turn += 1) {
     accepted = false
     await setImmediate()
   }
-  server.off('connection', note)
+  server.off('connection', onConnection)
 }
 
 /** RFC 9112, section 3.2: an HTTP/1.1 request without Host must be rejected. */
@@ -251,14 +251,14 @@ function hasNoHost({ headers, httpVersion }: IncomingMessage): boolean {
   return headers.host === undefined && httpVersion === '1.1'
 }
 
-const behind = new WeakMap<Socket, number>()
+const pipelined = new WeakMap<Socket, number>()
 
-function isCrowded(socket: Socket, response: ServerResponse): boolean {
+function exceedsPipelineLimit(socket: Socket, response: ServerResponse): boolean {
   if (socket.destroyed) return true
-  const waiting = (behind.get(socket) ?? 0) + 1
-  behind.set(socket, waiting)
-  response.once('finish', () => behind.set(socket, (behind.get(socket) ?? 1) - 1))
-  return waiting > MAX_BEHIND
+  const waiting = (pipelined.get(socket) ?? 0) + 1
+  pipelined.set(socket, waiting)
+  response.once('finish', () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1))
+  return waiting > MAX_PIPELINED
 }
 
 /** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
@@ -267,7 +267,7 @@ function isOnAccountHosts(path: string): boolean {
 }
 
 /** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */
-function takeQueryOff(request: IncomingMessage): { path: string; query: string } {
+function removeQuery(request: IncomingMessage): { path: string; query: string } {
   // A proxy may send an absolute request target (RFC 9112, section 3.2.2). Its host is not checked here.
   const target = request.url ?? '/'
   const url = target.startsWith('/') ? target : target.replace(/^https?:\/\/[^/?]*/i, '')

@@ -47,7 +47,7 @@ function withLength(text: string): Buffer {
 type WithSource = (this: unknown, key: string, value: unknown, context: { readonly source?: string }) => unknown
 
 /** A number as written: keeps 12 apart from 12.0, and digits beyond the precision of a double. */
-class Written {
+class NumberText {
   readonly text: string
 
   constructor(text: string) {
@@ -58,16 +58,16 @@ class Written {
 /**
  * Our events are less than half as deep. A deeper one, inserted into the database, must not stop the sealing of others.
  */
-const DEEPEST = 64
+const MAX_DEPTH = 64
 
 /**
  * JSON without white space, with sorted member names, so that seals do not depend on how a version of PostgreSQL prints
  * jsonb. As RFC 8785, except that numbers stay as written.
  */
 export function canonicalJson(text: string): string {
-  if (depthOf(text) > DEEPEST) return text
+  if (depthOf(text) > MAX_DEPTH) return text
   const keepNumbers: WithSource = (_, value, { source }) =>
-    typeof value === 'number' ? new Written(source ?? String(value)) : value
+    typeof value === 'number' ? new NumberText(source ?? String(value)) : value
   return write(JSON.parse(text, keepNumbers as Parameters<typeof JSON.parse>[1]))
 }
 
@@ -82,7 +82,7 @@ function depthOf(text: string): number {
 }
 
 function write(value: unknown): string {
-  if (value instanceof Written) return value.text
+  if (value instanceof NumberText) return value.text
   if (Array.isArray(value)) return `[${value.map(write).join(',')}]`
   if (typeof value !== 'object' || value === null) return JSON.stringify(value)
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))

@@ -6,7 +6,7 @@
 import { accessTokenExpiry, type Grant } from '../core/grants/grant.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
-import { createRecent } from './recent.ts'
+import { createVerifiedCache } from './recent.ts'
 import { type RoutedText, sign, verify } from './signed-text.ts'
 
 /** secret of the grant 16 | generation 4 | expiry 5 */
@@ -66,18 +66,18 @@ export function verifyCredential(keys: Keyset, text: string): VerifiedCredential
 }
 
 /** Cache size: the credentials in use in a busy hour; about 10 MB. Clients present the same credential repeatedly. */
-const REMEMBERED = 25_000
+const CACHE_SIZE = 25_000
 
 export type CredentialVerifier = (text: string) => VerifiedCredential | null
 
 /** `verifyCredential` with a cache. Forged credentials are never cached. */
 export function createCredentialVerifier(keys: Keyset): CredentialVerifier {
-  const recent = createRecent<VerifiedCredential>(REMEMBERED, keys)
+  const cache = createVerifiedCache<VerifiedCredential>(CACHE_SIZE, keys)
   return (text) => {
-    const known = recent.get(text)
+    const known = cache.get(text)
     if (known) return known
     const verified = verifyCredential(keys, text)
-    if (verified) recent.set(text, verified)
+    if (verified) cache.set(text, verified)
     return verified
   }
 }

@@ -5,7 +5,7 @@
 import type { Variant } from '../core/device/code.ts'
 import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
-import { createRecent } from './recent.ts'
+import { createVerifiedCache } from './recent.ts'
 import { type RoutedText, sign, verify } from './signed-text.ts'
 
 export type DeviceCodeText = {
@@ -50,18 +50,18 @@ export function verifyDeviceCode(keys: Keyset, text: string, applicationId: stri
  * Cache size per process: some fifty thousand devices that poll every few seconds; about 15 MB. Verifying again costs a
  * sixth of a poll (docs/decisions/0005-hmac-from-one-shot-hashes.md).
  */
-const REMEMBERED = 25_000
+const CACHE_SIZE = 25_000
 
 export type DeviceCodeVerifier = (text: string, applicationId: string) => DeviceCodeText | null
 
 /** `verifyDeviceCode` with a cache. Forged codes are never cached. */
 export function createDeviceCodeVerifier(keys: Keyset): DeviceCodeVerifier {
-  const recent = createRecent<DeviceCodeText>(REMEMBERED, keys)
+  const cache = createVerifiedCache<DeviceCodeText>(CACHE_SIZE, keys)
   return (text, applicationId) => {
-    const known = recent.get(text)
+    const known = cache.get(text)
     if (known?.applicationId === applicationId) return known
     const verified = verifyDeviceCode(keys, text, applicationId)
-    if (verified) recent.set(text, verified)
+    if (verified) cache.set(text, verified)
     return verified
   }
 }

@@ -20,8 +20,8 @@ export type MacKey = { readonly inner: Buffer; readonly outer: Buffer }
 
 export function macKey(key: Buffer): MacKey {
   if (key.length > BLOCK_BYTES) throw new RangeError('a MAC key has at most 64 bytes')
-  const pad = (byte: number, room: number) => {
-    const block = Buffer.alloc(BLOCK_BYTES + room)
+  const pad = (byte: number, dataBytes: number) => {
+    const block = Buffer.alloc(BLOCK_BYTES + dataBytes)
     block.fill(byte, 0, BLOCK_BYTES)
     for (const [index, value] of key.entries()) block[index] = value ^ byte
     return block

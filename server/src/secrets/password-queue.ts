@@ -19,7 +19,7 @@ export type Stranger = Source & {
    * Null: the response waits for the check. Otherwise the response was sent already, and this is the rank in the queue,
    * lowest first: the number of e-mail addresses that failed from this network.
    */
-  readonly laterAfter: number | null
+  readonly deferredRank: number | null
 }
 
 type Hash = <T>(work: () => Promise<T>) => Promise<T>
@@ -30,7 +30,7 @@ export type PasswordQueue = {
   /** Runs `turn` when it is the stranger's turn; in it, hashes wait for known browsers. Rejects with PasswordsBusy. */
   inTurn<T>(stranger: Stranger, turn: (hash: Hash) => Promise<T>): Promise<T>
   /** Rejects attempts whose response was sent already, so that shutdown does not wait for them. */
-  endLater(): void
+  rejectDeferred(): void
 }
 
 type Waiting = { readonly begin: () => void; readonly refuse: () => void }
@@ -38,7 +38,7 @@ type Waiting = { readonly begin: () => void; readonly refuse: () => void }
 type WaitingFrom = Waiting & { readonly source: Source }
 
 /** Strangers who were answered already. At a dozen milliseconds each, the last of them waits half a minute. */
-const MAX_LATER = 2_000
+const MAX_DEFERRED = 2_000
 
 /** Places for known browsers, and half as many for strangers, who cannot lock them out by filling the queue. */
 export function createPasswordQueue(maxWaiting: number): PasswordQueue {
@@ -46,17 +46,17 @@ export function createPasswordQueue(maxWaiting: number): PasswordQueue {
     group: source.accountId,
     subgroup: source.network,
   }))
-  const turn: Waiting[] = []
+  const strangerHashes: Waiting[] = []
   const strangers = createFairQueue<WaitingFrom>(Math.ceil(maxWaiting / 2), ({ source }) => ({
     group: source.network,
     subgroup: source.accountId,
   }))
-  const later = createRankedQueue<WaitingFrom>(MAX_LATER, ({ source }) => source.network)
+  const deferred = createRankedQueue<WaitingFrom>(MAX_DEFERRED, ({ source }) => source.network)
   let ended = false
 
-  const hashing = createSlot(() => known.next(() => true) ?? turn.shift() ?? null)
-  const turns = createSlot(() => strangers.next(() => true) ?? later.next())
-  const hashInTurn: Hash = (work) => hashing.join((one) => void turn.push(one), work)
+  const hashing = createSlot(() => known.next(() => true) ?? strangerHashes.shift() ?? null)
+  const turns = createSlot(() => strangers.next(() => true) ?? deferred.next())
+  const hashInTurn: Hash = (work) => hashing.join((one) => void strangerHashes.push(one), work)
 
   return {
     known: (source, work) => hashing.join((one) => known.join({ ...one, source })?.refuse(), work),
@@ -64,16 +64,16 @@ export function createPasswordQueue(maxWaiting: number): PasswordQueue {
       turns.join(
         (waiting) => {
           const one = { ...waiting, source }
-          const { laterAfter } = source
-          if (laterAfter === null) strangers.join(one)?.refuse()
+          const { deferredRank } = source
+          if (deferredRank === null) strangers.join(one)?.refuse()
           else if (ended) one.refuse()
-          else later.join(one, laterAfter)?.refuse()
+          else deferred.join(one, deferredRank)?.refuse()
         },
         () => work(hashInTurn),
       ),
-    endLater: () => {
+    rejectDeferred: () => {
       ended = true
-      for (let one = later.next(); one; one = later.next()) one.refuse()
+      for (let one = deferred.next(); one; one = deferred.next()) one.refuse()
     },
   }
 }

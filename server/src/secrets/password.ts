@@ -35,7 +35,7 @@ export type Passwords = {
   /** Runs `work` when it is the stranger's turn; only then may it check a password. */
   strangerInTurn<T>(stranger: Stranger, work: (matches: Matches) => Promise<T>): Promise<T>
   /** Rejects attempts whose response was sent already, so that shutdown does not wait for them. */
-  endLater(): void
+  rejectDeferred(): void
 }
 
 /** At a dozen milliseconds each, the last in the queue waits well below a second. */
@@ -43,11 +43,11 @@ const MAX_WAITING = 50
 
 export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWaiting?: number } = {}): Passwords {
   // Computed at startup: computing it on the first unknown user would make that response slower and reveal it.
-  const nobody = digestPassword(randomBytes(32).toString('base64url'))
+  const dummyDigest = digestPassword(randomBytes(32).toString('base64url'))
   const queue = createPasswordQueue(maxWaiting)
   const matches: Matches = async (digest, password) => {
     if (isImported(digest)) return matchesImported(digest, password)
-    const right = await verify(digest ?? (await nobody), normalised(password))
+    const right = await verify(digest ?? (await dummyDigest), normalised(password))
     return right && digest !== null
   }
   return {
@@ -57,7 +57,7 @@ export function createPasswords({ maxWaiting = MAX_WAITING }: { readonly maxWait
     }),
     strangerInTurn: (stranger, work) =>
       queue.inTurn(stranger, (hash) => work((digest, password) => hash(() => matches(digest, password)))),
-    endLater: queue.endLater,
+    rejectDeferred: queue.rejectDeferred,
   }
 }
 

@@ -49,17 +49,17 @@ const REQUEST_ID_DIGITS = 16
 const REQUEST_IDS_AT_ONCE = 512
 
 let requestIds = ''
-let taken = 0
+let usedDigits = 0
 
 /**
  * 64 random bits: reveals nothing about other requests, not even their number. Cut from a pregenerated text, because
  * every poll needs one.
  */
 export function createRequestId(): string {
-  if (taken === requestIds.length) {
+  if (usedDigits === requestIds.length) {
     requestIds = randomBytes((REQUEST_IDS_AT_ONCE * REQUEST_ID_DIGITS) / 2).toString('hex')
-    taken = 0
+    usedDigits = 0
   }
-  taken += REQUEST_ID_DIGITS
-  return requestIds.slice(taken - REQUEST_ID_DIGITS, taken)
+  usedDigits += REQUEST_ID_DIGITS
+  return requestIds.slice(usedDigits - REQUEST_ID_DIGITS, usedDigits)
 }

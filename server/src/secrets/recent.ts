@@ -5,12 +5,15 @@
  */
 import type { Keyset } from './keyset.ts'
 
-export type Recent<Value> = {
+export type VerifiedCache<Value> = {
   get(text: string): Value | undefined
   set(text: string, value: Value): void
 }
 
-export function createRecent<Value>(perGeneration: number, { byId }: Pick<Keyset, 'byId'>): Recent<Value> {
+export function createVerifiedCache<Value>(
+  perGeneration: number,
+  { byId }: Pick<Keyset, 'byId'>,
+): VerifiedCache<Value> {
   let keyCount = byId.size
   let current = new Map<string, Value>()
   let previous = new Map<string, Value>()

@@ -23,24 +23,24 @@ export type RoutedText = Omit<SignedText, 'bucket'> & { readonly bucket: 'any' }
 
 /** `bound` is authenticated but not contained: the verifier must know it. */
 export function sign(kind: SignedText, key: SigningKey, body: Buffer, bound = ''): string {
-  const carried = Buffer.concat([Buffer.of(key.id), body])
-  const sealed = Buffer.concat([carried, tag(kind, kind.bucket, key, carried, bound)]).toString('base64url')
-  return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + sealed
+  const payload = Buffer.concat([Buffer.of(key.id), body])
+  const encoded = Buffer.concat([payload, tag(kind, kind.bucket, key, payload, bound)]).toString('base64url')
+  return kind.prefix + (kind.bucket === undefined ? '' : bucketDigits(kind.bucket)) + encoded
 }
 
 export function verify(kind: SignedText | RoutedText, keys: Keyset, text: string, bound = ''): Buffer | null {
   if (!text.startsWith(kind.prefix)) return null
   const bucket = kind.bucket === undefined ? undefined : bucketOf(text)
   if (bucket === null || (typeof kind.bucket === 'number' && bucket !== kind.bucket)) return null
-  const sealed = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
-  const bytes = Buffer.from(sealed, 'base64url')
+  const encoded = text.slice(kind.prefix.length + (kind.bucket === undefined ? 0 : BUCKET_DIGITS))
+  const bytes = Buffer.from(encoded, 'base64url')
   if (bytes.length !== 1 + kind.bodyBytes + MAC_BYTES) return null
   const key = keys.byId.get(bytes[0] ?? 0)
   if (!key) return null
-  const carried = bytes.subarray(0, 1 + kind.bodyBytes)
-  if (!equalSecrets(tag(kind, bucket, key, carried, bound), bytes.subarray(1 + kind.bodyBytes))) return null
+  const payload = bytes.subarray(0, 1 + kind.bodyBytes)
+  if (!equalSecrets(tag(kind, bucket, key, payload, bound), bytes.subarray(1 + kind.bodyBytes))) return null
   // One text per content: base64url decoding ignores padding, stray characters and loose last bits; reject those.
-  return bytes.toString('base64url') === sealed ? carried.subarray(1) : null
+  return bytes.toString('base64url') === encoded ? payload.subarray(1) : null
 }
 
 /** Id of the key that a verified text was signed with. */
@@ -54,10 +54,10 @@ function tag(
   { purpose }: Pick<SignedText, 'purpose'>,
   bucket: number | undefined,
   key: SigningKey,
-  carried: Buffer,
+  payload: Buffer,
   bound: string,
 ): Buffer {
-  const inFront = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]
-  const message = Buffer.concat([...inFront, carried, Buffer.from(bound)])
+  const bucketBytes = bucket === undefined ? [] : [Buffer.of(bucket >> 8, bucket & 255)]
+  const message = Buffer.concat([...bucketBytes, payload, Buffer.from(bound)])
   return mac(key.for[purpose], message).subarray(0, MAC_BYTES)
 }

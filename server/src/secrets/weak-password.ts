@@ -11,7 +11,7 @@ const MAX_STEMS = 2
 const MIN_RUN = 3
 
 /** Famous and not on the list. */
-const ALSO_LISTED = ['correcthorsebatterystaple', 'a1b2c3d4e5f6']
+const EXTRA_PASSWORDS = ['correcthorsebatterystaple', 'a1b2c3d4e5f6']
 
 const KEYBOARDS = ['qwerty', 'qwertz', 'azerty', 'keypad'] as const
 
@@ -25,7 +25,7 @@ let loaded: Promise<IsCommonPassword> | undefined
 export function loadCommonPasswords(): Promise<IsCommonPassword> {
   loaded ??= import('@zxcvbn-ts/language-common').then(({ dictionary, adjacencyGraphs }) =>
     createIsCommonPassword(
-      [...dictionary['passwords-common'], ...ALSO_LISTED],
+      [...dictionary['passwords-common'], ...EXTRA_PASSWORDS],
       KEYBOARDS.map((name) => adjacencyGraphs[name]),
     ),
   )
@@ -43,7 +43,7 @@ function createIsCommonPassword(listed: readonly string[], keyboards: readonly K
   return (password, context) => {
     const words = wordsOf(context)
     const whole = password.normalize('NFKC').toLowerCase()
-    const variants = [whole, onceOnly(whole), withoutEnd(whole), withoutEnds(whole)].filter((text) => text !== '')
+    const variants = [whole, repeatedPart(whole), withoutEnd(whole), withoutEnds(whole)].filter((text) => text !== '')
     return isNumber(whole) || variants.some((text) => minStems(text, { stems, words, isRun }) <= MAX_STEMS)
   }
 }
@@ -81,7 +81,7 @@ function isNumber(text: string): boolean {
 }
 
 /** `adminadminadmin` is `admin`. */
-function onceOnly(text: string): string {
+function repeatedPart(text: string): string {
   return text.slice(0, text.repeat(2).indexOf(text, 1))
 }
 

@@ -59,7 +59,7 @@ export type SecondStep = {
 }
 
 export function signSecondStep(keys: Keyset, step: SecondStep, slug: string, browserMark: string): string {
-  const parts = [Buffer.from(step.userId), moment(step.at), Buffer.from(step.passwordMark, 'hex')]
+  const parts = [Buffer.from(step.userId), timeBytes(step.at), Buffer.from(step.passwordMark, 'hex')]
   return sign(secondStep, keys.signing, Buffer.concat(parts), `${slug}\n${browserMark}`)
 }
 
@@ -100,7 +100,7 @@ export function signChallenge(
   return sign(
     challenge,
     keys.signing,
-    Buffer.concat([uuidBytes(randomUUID()), moment(at), age]),
+    Buffer.concat([uuidBytes(randomUUID()), timeBytes(at), age]),
     `${slug}\n${browserMark}`,
   )
 }
@@ -115,7 +115,7 @@ export function verifyChallenge(keys: Keyset, text: string, slug: string, browse
 export type DecisionReference = { readonly id: string; readonly expiresAt: number }
 
 export function signDecision(keys: Keyset, place: DecisionReference, userId: string): string {
-  return sign(decision, keys.signing, Buffer.concat([uuidBytes(place.id), moment(place.expiresAt)]), userId)
+  return sign(decision, keys.signing, Buffer.concat([uuidBytes(place.id), timeBytes(place.expiresAt)]), userId)
 }
 
 export function verifyDecision(keys: Keyset, text: string, userId: string): DecisionReference | null {
@@ -177,7 +177,7 @@ export function digestSecondStep(keys: Keyset, accountId: string, userId: string
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify(['second step', accountId, userId]), 'buffer'))
 }
 
-function moment(ms: number): Buffer {
+function timeBytes(ms: number): Buffer {
   const bytes = Buffer.alloc(6)
   bytes.writeUIntBE(ms, 0, 6)
   return bytes

@@ -7,17 +7,17 @@ import type { Counts } from './counts.ts'
 export function countEvents(events: Events, counts: Counts): Events {
   return {
     ...events,
-    granted: (...told) => {
+    granted: (...args) => {
       counts.decisions.add('granted')
-      events.granted(...told)
+      events.granted(...args)
     },
-    codeRejected: (...told) => {
+    codeRejected: (...args) => {
       counts.decisions.add('rejected')
-      events.codeRejected(...told)
+      events.codeRejected(...args)
     },
-    dialogDenied: (...told) => {
+    dialogDenied: (...args) => {
       counts.decisions.add('rejected')
-      events.dialogDenied(...told)
+      events.dialogDenied(...args)
     },
     grantRevoked: (grantId, reason) => {
       counts.grantsRevoked.add(reason)

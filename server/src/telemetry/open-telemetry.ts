@@ -35,21 +35,21 @@ export type Telemetry = { stop(): Promise<void> }
 const SPANS_EVERY_MS = 1_000
 
 /** Time limit for exporting the last spans and metrics when the process stops. */
-const LAST_WORDS_MS = 3_000
+const SHUTDOWN_TIMEOUT_MS = 3_000
 
 export function startTelemetry(collector: Collector, read: () => Promise<readonly Family[]>): Telemetry {
   const stops = [startTraces(collector), startMetrics(collector, read)]
   return {
     stop: async () => {
       const stopped = Promise.allSettled(stops.map((stop) => stop()))
-      const late = new Promise((resolve) => setTimeout(resolve, LAST_WORDS_MS).unref())
+      const late = new Promise((resolve) => setTimeout(resolve, SHUTDOWN_TIMEOUT_MS).unref())
       await Promise.race([stopped, late])
     },
   }
 }
 
 /** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override the attributes set here. */
-function describeUs() {
+function createResource() {
   return defaultResource()
     .merge(
       resourceFromAttributes({
@@ -65,7 +65,7 @@ function describeUs() {
 function startTraces({ tracesUrl, sampledPart }: Collector): () => Promise<void> {
   if (tracesUrl === null) return async () => {}
   const provider = new TracerProvider({
-    resource: describeUs(),
+    resource: createResource(),
     sampler: new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(sampledPart) }),
     spanProcessors: [
       new BatchSpanProcessor({
@@ -89,7 +89,7 @@ function startMetrics(
 ): () => Promise<void> {
   if (metricsUrl === null) return async () => {}
   const provider = new MeterProvider({
-    resource: describeUs(),
+    resource: createResource(),
     readers: [
       new PeriodicExportingMetricReader({
         exporter: new OTLPMetricExporter({ url: metricsUrl }),

@@ -1,14 +1,14 @@
 /** How many codes an application gets, and who still gets one when it has had them. docs/interface.md, "Limits". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { burstOf, type Fill, fillUp, NOTHING_TAKEN, takeCode } from '../../src/core/share.ts'
+import { burstOf, EMPTY_FILL, type Fill, fillUp, takeCode } from '../../src/core/share.ts'
 
 const MINUTE = 60_000
 
 /** One process and a clock of its own: who asks, in order, and whether they pass. */
 function application(limit: number) {
   const given = new Map<string, number>()
-  let fill: Fill = NOTHING_TAKEN
+  let fill: Fill = EMPTY_FILL
   let now = 0
   return {
     ask: (network: string): boolean => {
@@ -147,7 +147,7 @@ describe('a thief with the secret', () => {
 
 describe('several processes that share a limit', () => {
   test('codes issued by others fill the bucket, and never more than that', () => {
-    const fill = fillUp(600, NOTHING_TAKEN, 12)
+    const fill = fillUp(600, EMPTY_FILL, 12)
     expect(fill.main).toBe(12)
     expect(fillUp(600, fill, 1_000_000).main).toBe(burstOf(600))
     expect(fillUp(600, fill, -50).main).toBe(0)

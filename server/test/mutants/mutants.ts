@@ -70,7 +70,7 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'S23c',
     file: 'server/src/http/server.ts',
-    text: 'await nobodyPolls(server)',
+    text: 'await drainAcceptBacklog(server)',
     replacement: '',
     tests: ['server/test/http/shutdown.test.ts'],
     allows: 'clients whose connection waits to be accepted are cut off when a process stops',
@@ -150,8 +150,8 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'bucket-in-mac',
     file: 'server/src/secrets/signed-text.ts',
-    text: 'Buffer.concat([...inFront, carried, Buffer.from(bound)])',
-    replacement: 'Buffer.concat([carried, Buffer.from(bound)])',
+    text: 'Buffer.concat([...bucketBytes, payload, Buffer.from(bound)])',
+    replacement: 'Buffer.concat([payload, Buffer.from(bound)])',
     tests: ['server/test/secrets/signed-text.test.ts'],
     allows: 'whoever holds a code or a credential moves it to another bucket',
   },

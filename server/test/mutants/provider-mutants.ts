@@ -104,8 +104,8 @@ const left: readonly Left[] = [
   [
     'provider-patience',
     CLIENT,
-    'patienceMs: 5_000 }',
-    'patienceMs: 60_000 }',
+    'timeoutMs: 5_000 }',
+    'timeoutMs: 60_000 }',
     'a provider holds connections for as long as it likes (FD-37)',
     OUTBOUND,
   ],

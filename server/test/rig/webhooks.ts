@@ -68,8 +68,8 @@ export function deliveriesOf({ database }: TestService, endpointId: string): Pro
 }
 
 /** A context with a short time limit for receivers. */
-export function impatient(context: Context, patienceMs = 300): Context {
-  return { ...context, outbound: createOutbound({ privateToo: true, dnsServers: [], patienceMs }) }
+export function impatient(context: Context, timeoutMs = 300): Context {
+  return { ...context, outbound: createOutbound({ allowPrivate: true, dnsServers: [], timeoutMs }) }
 }
 
 /** One run of the sender, until all lanes are done. */

@@ -104,7 +104,7 @@ describe('WB-09 under a flood', () => {
     passwords.strangerInTurn(stranger, (matches) => matches(digest, 'correct horse battery')).catch(busy)
   const askKnown = (passwords: Passwords, digest: string | null, accountId: string, network: string): Asked =>
     passwords.known({ accountId, network }).matches(digest, 'correct horse battery').catch(busy)
-  const from = (network: string, laterAfter: number | null = null) => ({ network, accountId: 'acc', laterAfter })
+  const from = (network: string, deferredRank: number | null = null) => ({ network, accountId: 'acc', deferredRank })
   const flood = (passwords: Passwords, digest: string) =>
     Array.from({ length: 200 }, (_, index) => ask(passwords, index % 2 ? digest : null, from(`network ${index}`)))
 

@@ -2,10 +2,10 @@
 import { expect, test } from 'vitest'
 import { createDeviceCodeVerifier, signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
 import { createKey, dropKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { createRecent } from '../../src/secrets/recent.ts'
+import { createVerifiedCache } from '../../src/secrets/recent.ts'
 
 test('keeps at most two generations, the recently used longest', () => {
-  const recent = createRecent<number>(10, parseKeyset(createKey(1)) as Keyset)
+  const recent = createVerifiedCache<number>(10, parseKeyset(createKey(1)) as Keyset)
   for (let value = 0; value < 15; value += 1) recent.set(`text ${value}`, value)
   expect(recent.get('text 0')).toBe(0)
   for (let value = 15; value < 25; value += 1) recent.set(`text ${value}`, value)
@@ -19,7 +19,7 @@ test('keeps at most two generations, the recently used longest', () => {
 
 test('is emptied when a key is retired', () => {
   const keys = parseKeyset(`${createKey(2)} ${createKey(1)}`) as Keyset
-  const recent = createRecent<number>(1, keys)
+  const recent = createVerifiedCache<number>(1, keys)
   for (const value of [1, 2]) recent.set(`text ${value}`, value)
   expect([recent.get('text 1'), recent.get('text 2')]).toEqual([1, 2])
   dropKey(keys, 1)

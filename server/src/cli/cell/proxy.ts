@@ -23,7 +23,7 @@ import { readMapValue, replaceMap } from './runtime-api.ts'
 const BIND = ':443 ssl crt /etc/ssl/service.example.bundle.pem alpn h2,http/1.1'
 const SOCKET = '/run/haproxy/latchkey.sock'
 
-/** Together with the second in which a server reads a change, it is everywhere within two seconds. */
+/** Servers read a change within a second, so with this interval it is in effect everywhere within two seconds. */
 const SYNC_MS = 500
 
 type Servers = ReadonlyMap<number, readonly string[]>
@@ -101,7 +101,7 @@ async function writeMaps(folder: string, map: CellMap): Promise<void> {
   await replaceFile(join(folder, BUCKETS_MAP), bucketsMap(map))
 }
 
-/** At once: HAProxy may start at any time. */
+/** Replaces the file atomically: HAProxy may read it at any time. */
 async function replaceFile(file: string, text: string): Promise<void> {
   await writeFile(`${file}.new`, text)
   await rename(`${file}.new`, file)
@@ -113,11 +113,11 @@ async function keepInSync(db: Queryable, folder: string, socket: string): Promis
   let lastReason = ''
   while (!stopped.signal.aborted) {
     try {
-      const version = await bringChanges(db, folder, socket)
+      const version = await syncMaps(db, folder, socket)
       if (version !== null) console.log(`HAProxy has version ${version} of the map.`)
       lastReason = ''
     } catch (error) {
-      // PostgreSQL or HAProxy is away. HAProxy keeps what it has; said once.
+      // PostgreSQL or HAProxy is unreachable. HAProxy keeps its current maps. The reason is printed once.
       const reason = error instanceof Error ? error.message : String(error)
       if (reason !== lastReason) console.error(`Will be tried again: ${reason}`)
       lastReason = reason
@@ -131,7 +131,7 @@ async function keepInSync(db: Queryable, folder: string, socket: string): Promis
  * version from HAProxy each time, because a restarted HAProxy has the version of the files. Replaces the map of buckets
  * last, because it contains the version of both maps.
  */
-async function bringChanges(db: Queryable, folder: string, socket: string): Promise<number | null> {
+async function syncMaps(db: Queryable, folder: string, socket: string): Promise<number | null> {
   const [version, has] = [await readMapVersion(db), await readMapValue(socket, join(folder, BUCKETS_MAP), VERSION_KEY)]
   if (version === null || has === String(version)) return null
   const map = await readCellMap(db)

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 
 /** HAProxy answers from memory. */
-const PATIENCE_MS = 2_000
+const TIMEOUT_MS = 2_000
 
 /** Below `tune.bufsize`, 16 KiB by default, which bounds a command. */
 const MAX_PAYLOAD_CHARACTERS = 12_000
@@ -12,7 +12,7 @@ const MAX_PAYLOAD_CHARACTERS = 12_000
 async function command(socketPath: string, text: string): Promise<string> {
   const socket = connect(socketPath)
   socket.setEncoding('utf8')
-  socket.setTimeout(PATIENCE_MS, () => socket.destroy(new Error(`HAProxy does not answer at ${socketPath}`)))
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error(`HAProxy does not answer at ${socketPath}`)))
   let answer = ''
   socket.on('data', (chunk: string) => {
     answer += chunk

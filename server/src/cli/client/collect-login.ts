@@ -36,11 +36,11 @@ export async function collectLogin(
     const credentials = await decisionOn(session, attempt, end)
     if (!credentials) {
       await kept.forget()
-      return tellPending(attempt, session)
+      return printPending(attempt, session)
     }
     await makeCurrent(kept.profile)
     const access = await describeAccess(client, chosen).catch(() => ({ scope: credentials.scope.join(',') }))
-    tellLoggedIn(attempt, access)
+    printLoggedIn(attempt, access)
   } catch (error) {
     await kept.forget()
     throw explainRefusal(error, chosen)
@@ -111,7 +111,7 @@ function codeAsJson(session: DeviceSession) {
   return { user_code: userCode, verification_url: verificationUrl, expires_in: session.remaining() }
 }
 
-function tellPending({ options, chosen, kept, wanted }: Attempt, session: DeviceSession): void {
+function printPending({ options, chosen, kept, wanted }: Attempt, session: DeviceSession): void {
   const { server, application } = chosen
   const { profile } = kept
   const token = makeResumeToken({ profile, server, application, wanted, session: session.toJSON() })
@@ -125,7 +125,7 @@ Then collect the login. The token is a secret until the code expires:
   process.exitCode = PENDING
 }
 
-function tellLoggedIn(
+function printLoggedIn(
   { options, chosen, kept, wanted }: Attempt,
   access: Partial<Described> & Pick<Described, 'scope'>,
 ): void {

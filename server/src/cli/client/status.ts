@@ -109,7 +109,7 @@ async function logout(options: ProfileOptions & { forget?: boolean }): Promise<v
   } catch (error) {
     const reason = explainRefusal(error, chosen)
     if (!(reason instanceof CommandRefused)) throw reason
-    if (!options.forget) throw new CommandRefused(`${reason.message}\n${whatIsLeft(kept)}`, reason.status)
+    if (!options.forget) throw new CommandRefused(`${reason.message}\n${explainStillLoggedIn(kept)}`, reason.status)
     await kept.forget()
     throw new CommandRefused(
       `${reason.message}\nThe stored login was deleted, but the access still exists at the service: remove it on your account’s page.`,
@@ -124,7 +124,7 @@ async function logout(options: ProfileOptions & { forget?: boolean }): Promise<v
   )
 }
 
-function whatIsLeft({ keptIn }: KeptLogin): string {
+function explainStillLoggedIn({ keptIn }: KeptLogin): string {
   const where = keptIn === 'keyring' ? 'the system keyring' : keptIn
   return `You are still logged in; the credentials are in ${where}. Run "latchkey logout" again later, or run it with --forget to delete them now and remove the access on your account’s page.`
 }

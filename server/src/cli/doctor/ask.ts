@@ -10,7 +10,7 @@ export type Asked =
   /** The system's error code: ECONNREFUSED, ENOTFOUND, CERT_HAS_EXPIRED … */
   | { readonly fault: string }
 
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 
 /** Does not follow redirects: the address that is checked must answer itself. */
 export async function ask(address: string): Promise<Asked> {
@@ -18,7 +18,7 @@ export async function ask(address: string): Promise<Asked> {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest
   try {
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
-      const options = { lookup: asBrowsersDo, signal: AbortSignal.timeout(PATIENCE_MS), agent: false as const }
+      const options = { lookup: asBrowsersDo, signal: AbortSignal.timeout(TIMEOUT_MS), agent: false as const }
       send(url, options, resolve).on('error', reject).end()
     })
     const { statusCode: status = 0, headers } = response

@@ -9,7 +9,7 @@ import { broken, type Finding, ok, warning } from './finding.ts'
 const CHECK = 'configuration'
 
 /** Reads the settings one by one, so that an unreadable one does not prevent checks that use the others. */
-export function readWhatCanBeRead(): { readonly config: Partial<Config>; readonly problems: readonly string[] } {
+export function readValidSettings(): { readonly config: Partial<Config>; readonly problems: readonly string[] } {
   const problems: string[] = []
   const parts = everyOption.map((name) => {
     try {

@@ -6,7 +6,7 @@ import { openRedis, type RedisClient } from '../../gate/redis-link.ts'
 import { type Finding, ok, warning } from './finding.ts'
 
 const OLDEST = 7
-const PATIENCE_MS = 3_000
+const TIMEOUT_MS = 3_000
 
 export type ExaminedRedis = {
   readonly findings: readonly Finding[]
@@ -23,7 +23,7 @@ export async function examineRedis(url: string | null): Promise<ExaminedRedis> {
     failure = reason ?? failure
   })
   try {
-    await once(link.redis, 'ready', { signal: AbortSignal.timeout(PATIENCE_MS) })
+    await once(link.redis, 'ready', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     const facts = await readInfo(link.redis)
     return { findings: [judge(facts)], clock: await readTime(link.redis) }
   } catch {

@@ -26,11 +26,11 @@ export type ShownRole = {
 export type ShownApplication = Required<ApplicationEntry> & { readonly id: string; readonly name: string }
 
 /** Applications are read one by one; this many at a time. */
-const AT_ONCE = 8
+const MAX_CONCURRENT = 8
 
 /** Sections that an account of the file leaves out are not read. */
 export async function readFor(client: ManagementClient, { accounts = {} }: Configuration): Promise<LiveConfiguration> {
-  const read = await inTurns(Object.entries(accounts), async ([slug, { roles, applications }]) => {
+  const read = await mapInBatches(Object.entries(accounts), async ([slug, { roles, applications }]) => {
     const account = await findAccount(client, slug)
     return (
       account && ([slug, await readAccount(client, account, { roles: !!roles, applications: !!applications })] as const)
@@ -41,7 +41,7 @@ export async function readFor(client: ManagementClient, { accounts = {} }: Confi
 
 export async function readWhole(client: ManagementClient): Promise<LiveConfiguration> {
   const accounts = await client.list<ShownAccount>('/accounts')
-  const read = await inTurns(accounts, async (account) => {
+  const read = await mapInBatches(accounts, async (account) => {
     return [account.slug, await readAccount(client, account, { roles: true, applications: true })] as const
   })
   return { scopes: await readScopes(client), accounts: new Map(read) }
@@ -71,7 +71,7 @@ async function readAccount(
   const path = `/accounts/${slug}`
   const roles = wanted.roles ? await client.list<ShownRole>(`${path}/roles`) : []
   const lines = wanted.applications ? await client.list<{ readonly id: string }>(`${path}/applications`) : []
-  const applications = await inTurns(lines, async ({ id }) => {
+  const applications = await mapInBatches(lines, async ({ id }) => {
     return liveApplication((await client.send('GET', `${path}/applications/${id}`)) as ShownApplication)
   })
   return { name, external_id, roles: roles.map(liveRole), applications }
@@ -92,9 +92,12 @@ function liveApplication(shown: ShownApplication): Live<ApplicationEntry> {
   }
 }
 
-async function inTurns<From, To>(items: readonly From[], work: (item: From) => Promise<To>): Promise<readonly To[]> {
+async function mapInBatches<From, To>(
+  items: readonly From[],
+  work: (item: From) => Promise<To>,
+): Promise<readonly To[]> {
   const done: To[] = []
-  for (let start = 0; start < items.length; start += AT_ONCE)
-    done.push(...(await Promise.all(items.slice(start, start + AT_ONCE).map(work))))
+  for (let start = 0; start < items.length; start += MAX_CONCURRENT)
+    done.push(...(await Promise.all(items.slice(start, start + MAX_CONCURRENT).map(work))))
   return done
 }

@@ -11,6 +11,6 @@ export function changedMembers<T extends object>(
 ): Readonly<Record<string, { readonly from?: unknown; readonly to?: unknown }>> {
   const names = Object.keys(after) as (keyof T & string)[]
   const changed = names.filter((name) => JSON.stringify(before[name]) !== JSON.stringify(after[name]))
-  const told = (name: keyof T & string) => (PERSONAL.includes(name) ? {} : { from: before[name], to: after[name] })
-  return Object.fromEntries(changed.map((name) => [name, told(name)]))
+  const valuesOf = (name: keyof T & string) => (PERSONAL.includes(name) ? {} : { from: before[name], to: after[name] })
+  return Object.fromEntries(changed.map((name) => [name, valuesOf(name)]))
 }

@@ -79,7 +79,7 @@ const MAX_NAME_LENGTH = 100
  * Characters that make one name look like another, or rewrite the sentence around it: controls, formats (direction,
  * zero width, tags), private use, surrogates, unassigned, and characters without a glyph.
  */
-const UNSEEN = /[\p{C}\p{Default_Ignorable_Code_Point}\u{2800}]/u
+const INVISIBLE = /[\p{C}\p{Default_Ignorable_Code_Point}\u{2800}]/u
 
 /** Words separated by single spaces. Padding could push the rest of a line out of sight. */
 const SPACED = /^\S+(?: \S+)*$/u
@@ -99,7 +99,7 @@ export function isApplicationName(name: string): boolean {
     name.length <= MAX_NAME_LENGTH &&
     name === name.normalize('NFC') &&
     SPACED.test(name) &&
-    !UNSEEN.test(name) &&
+    !INVISIBLE.test(name) &&
     !LOOSE_MARKS.test(name) &&
     /[\p{L}\p{N}]/u.test(name)
   )

@@ -27,7 +27,7 @@ const LOOK_ALIKES = [
   '0 o 1 i | i ¦ i ∣ i │ i @ a $ s € e',
 ].join(' ')
 
-const drawnLike: ReadonlyMap<string, string> = readPairs(LOOK_ALIKES)
+const latinByLetter: ReadonlyMap<string, string> = readPairs(LOOK_ALIKES)
 
 function readPairs(text: string): ReadonlyMap<string, string> {
   const parts = text.split(' ')
@@ -62,5 +62,5 @@ export function nameSkeleton(name: string): string {
 
 function latinFor(letter: string): string {
   const forms = [letter, letter.toUpperCase(), letter.toLowerCase()]
-  return forms.map((form) => drawnLike.get(form)).find((latin) => latin !== undefined) ?? letter
+  return forms.map((form) => latinByLetter.get(form)).find((latin) => latin !== undefined) ?? letter
 }

@@ -60,10 +60,10 @@ export type RecordStatus = 'there' | 'gone' | 'silent'
 const DAY_MS = 24 * 60 * 60 * 1000
 
 /** A record deleted by mistake can be restored within this time; after it, the removal counts as intended. */
-const MAY_BE_GONE_MS = 7 * DAY_MS
+const MAX_MISSING_MS = 7 * DAY_MS
 
 /** Name servers that have not answered for this long count as abandoned. */
-const MAY_BE_SILENT_MS = 30 * DAY_MS
+const MAX_UNANSWERED_MS = 30 * DAY_MS
 
 export type ProvenPublisher = {
   readonly provenAt: number
@@ -82,8 +82,8 @@ export function recheck(
       return 'proven'
     case 'gone':
       if (missingSince === null) return 'missed'
-      return now - missingSince >= MAY_BE_GONE_MS ? 'lost' : 'still_missing'
+      return now - missingSince >= MAX_MISSING_MS ? 'lost' : 'still_missing'
     case 'silent':
-      return now - provenAt >= MAY_BE_SILENT_MS ? 'lost' : 'unknown'
+      return now - provenAt >= MAX_UNANSWERED_MS ? 'lost' : 'unknown'
   }
 }

@@ -52,6 +52,6 @@ export function issuerOf(
  * Number of live codes, scaled from the prefixes of the cell to all prefixes. The length of user codes depends on it,
  * because an attacker can guess only codes that start with these prefixes.
  */
-export function spreadOverAll(liveCodes: number, prefixes: number): number {
+export function scaleToAllPrefixes(liveCodes: number, prefixes: number): number {
   return (liveCodes * PREFIXES) / Math.max(1, prefixes)
 }

@@ -26,7 +26,7 @@ const MAX_HOST_LENGTH = 253
 const PATH_AND_QUERY = /^(?:[\w:/?@!$&'()+,;=.~-]|%[0-9A-Fa-f]{2})*$/
 
 /** Parameters of the authorization response: none of them may occur twice (RFC 6749, section 3.1). */
-const ANSWERED: readonly string[] = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
+const RESPONSE_PARAMETERS: readonly string[] = ['code', 'state', 'iss', 'error', 'error_description', 'error_uri']
 
 export type RedirectProblem =
   | 'too_long'
@@ -52,7 +52,7 @@ export function redirectProblem(text: string): RedirectProblem | null {
   if (!HOST.test(url.hostname) || url.hostname.length > MAX_HOST_LENGTH) return 'host'
   if (url.href !== text) return 'not_canonical'
   if (!PATH_AND_QUERY.test(url.pathname + url.search)) return 'characters'
-  return ANSWERED.some((name) => url.searchParams.has(name)) ? 'query' : null
+  return RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name)) ? 'query' : null
 }
 
 /** True for http to the machine itself. Any program on that machine can listen there, so PKCE is required. */
@@ -91,7 +91,7 @@ export function redirectHost(uri: string): string {
  * Appends the form-urlencoded response parameters; an existing query stays unchanged (RFC 6749, sections 3.1.2 and
  * 4.1.2). Does not use `URL`, which would re-encode the query.
  */
-export function withAnswer(uri: string, parameters: Readonly<Record<string, string>>): string {
+export function withResponseParameters(uri: string, parameters: Readonly<Record<string, string>>): string {
   const answer = new URLSearchParams(parameters).toString()
   if (answer === '') return uri
   if (!uri.includes('?')) return `${uri}?${answer}`

@@ -30,10 +30,10 @@ export function isManagementScope(text: string): text is ManagementScope {
 }
 
 /** These concern the whole service: a key of one account cannot have them. */
-const OF_THE_SERVICE: readonly ManagementScope[] = ['scopes:write', 'reviews:read']
+const SERVICE_WIDE_SCOPES: readonly ManagementScope[] = ['scopes:write', 'reviews:read']
 
 export function isWithinReach(scope: ManagementScope, accountId: string | null): boolean {
-  return accountId === null || !OF_THE_SERVICE.includes(scope)
+  return accountId === null || !SERVICE_WIDE_SCOPES.includes(scope)
 }
 
 /** A write scope includes the read scope: a client reads a resource before it changes it. */

@@ -31,7 +31,7 @@ export type Plan = {
 }
 
 /** Members that are decided when the resource is created. */
-const FIXED: Readonly<Record<Kind, readonly string[]>> = {
+const IMMUTABLE: Readonly<Record<Kind, readonly string[]>> = {
   scope: ['dangerous', 'device_flow'],
   account: [],
   role: [],
@@ -42,15 +42,15 @@ type Section = {
   readonly kind: Kind
   readonly account: string | null
   readonly path: Path
-  readonly wished: Readonly<Record<string, Members>>
+  readonly desired: Readonly<Record<string, Members>>
   readonly live: readonly { readonly id: string; readonly name: string; readonly entry: Members }[]
 }
 
-export function planChanges(wished: Configuration, live: LiveConfiguration): Plan {
-  const accounts = Object.entries(wished.accounts ?? {})
+export function planChanges(desired: Configuration, live: LiveConfiguration): Plan {
+  const accounts = Object.entries(desired.accounts ?? {})
   const sections = [
-    ...(wished.scopes ? [scopesOf(wished.scopes, live)] : []),
-    ...(wished.accounts ? [accountsOf(wished.accounts, live)] : []),
+    ...(desired.scopes ? [scopesOf(desired.scopes, live)] : []),
+    ...(desired.accounts ? [accountsOf(desired.accounts, live)] : []),
     ...accounts.flatMap(([slug, entry]) => sectionsOf(slug, entry, live.accounts.get(slug))),
   ]
   const compared = sections.map(compare)
@@ -61,19 +61,19 @@ export function planChanges(wished: Configuration, live: LiveConfiguration): Pla
   }
 }
 
-function scopesOf(wished: NonNullable<Configuration['scopes']>, live: LiveConfiguration): Section {
-  return { kind: 'scope', account: null, path: ['scopes'], wished, live: live.scopes }
+function scopesOf(desired: NonNullable<Configuration['scopes']>, live: LiveConfiguration): Section {
+  return { kind: 'scope', account: null, path: ['scopes'], desired, live: live.scopes }
 }
 
-function accountsOf(wished: NonNullable<Configuration['accounts']>, live: LiveConfiguration): Section {
-  const named = Object.entries(wished).map(([slug, { roles: _roles, applications: _applications, ...own }]) => [
+function accountsOf(desired: NonNullable<Configuration['accounts']>, live: LiveConfiguration): Section {
+  const named = Object.entries(desired).map(([slug, { roles: _roles, applications: _applications, ...own }]) => [
     slug,
     own,
   ])
   const known = Array.from(live.accounts, ([slug, { name, external_id }]) => ({
     ...{ id: slug, name: slug, entry: { name, external_id } },
   }))
-  return { kind: 'account', account: null, path: ['accounts'], wished: Object.fromEntries(named), live: known }
+  return { kind: 'account', account: null, path: ['accounts'], desired: Object.fromEntries(named), live: known }
 }
 
 function sectionsOf(
@@ -81,8 +81,12 @@ function sectionsOf(
   { roles, applications }: NonNullable<Configuration['accounts']>[string],
   live: LiveAccount | undefined,
 ): readonly Section[] {
-  const within = (kind: 'role' | 'application', wished: Readonly<Record<string, Members>>, known: Section['live']) => ({
-    ...{ kind, account: slug, path: ['accounts', slug, `${kind}s`], wished, live: known },
+  const within = (
+    kind: 'role' | 'application',
+    desired: Readonly<Record<string, Members>>,
+    known: Section['live'],
+  ) => ({
+    ...{ kind, account: slug, path: ['accounts', slug, `${kind}s`], desired, live: known },
   })
   return [
     ...(roles ? [within('role', roles, live?.roles ?? [])] : []),
@@ -91,7 +95,7 @@ function sectionsOf(
 }
 
 function compare(section: Section): { changes: readonly Change[]; problems: readonly Problem[] } {
-  const results = Object.entries(section.wished).map(([name, members]) => compareOne(section, name, members))
+  const results = Object.entries(section.desired).map(([name, members]) => compareOne(section, name, members))
   return {
     changes: results.filter((result) => result !== null && 'action' in result),
     problems: results.filter((result) => result !== null && 'message' in result),
@@ -106,7 +110,7 @@ function compareOne(section: Section, name: string, members: Members): Change | 
   if (!known) return { action: 'add', kind, account, name, id: null, members, before: {}, path }
   if (holdsEveryScope(known)) return { path, message: 'This role holds every scope, always. Leave it out of the file.' }
   const different = Object.keys(members).filter((member) => !isSame(known.entry[member], members[member]))
-  const fixed = different.find((member) => FIXED[kind].includes(member))
+  const fixed = different.find((member) => IMMUTABLE[kind].includes(member))
   if (fixed !== undefined) {
     const message = `${title(fixed)} is ${inWords(known.entry[fixed])} and cannot be changed. Write that, or use another name.`
     return { path: [...path, fixed], message }
@@ -119,8 +123,8 @@ function compareOne(section: Section, name: string, members: Members): Change | 
 
 const holdsEveryScope = (live: object) => 'holdsEveryScope' in live && live.holdsEveryScope === true
 
-function surplusOf({ kind, account, path, wished, live }: Section): readonly Change[] {
-  const surplus = live.filter((each) => !Object.hasOwn(wished, each.name) && !holdsEveryScope(each))
+function surplusOf({ kind, account, path, desired, live }: Section): readonly Change[] {
+  const surplus = live.filter((each) => !Object.hasOwn(desired, each.name) && !holdsEveryScope(each))
   return surplus.map(({ id, name }) => ({
     ...{ action: 'delete', kind, account, name, id, members: {}, before: {}, path },
   }))

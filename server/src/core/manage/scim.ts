@@ -46,7 +46,7 @@ function readName({ displayName, name }: Json): string | undefined {
   return typeof found === 'string' ? found.slice(0, 200) : undefined
 }
 
-const KEPT = ['userName', 'externalId', 'displayName', 'active'] as const
+const STORED_ATTRIBUTES = ['userName', 'externalId', 'displayName', 'active'] as const
 
 /**
  * The attributes as the operations set them, for `readScimUser`. RFC 7644, section 3.5.2: attributes in `value`, or one
@@ -74,7 +74,7 @@ function readOperation(operation: unknown): Json | null {
   if (typeof path !== 'string') return null
   const attribute = path.replace(/^urn:ietf:params:scim:schemas:core:2\.0:User:/i, '')
   if (attribute.toLowerCase() === 'name.formatted') return op === 'remove' ? {} : { name: { formatted: value } }
-  const kept = KEPT.find((name) => name.toLowerCase() === attribute.toLowerCase())
+  const kept = STORED_ATTRIBUTES.find((name) => name.toLowerCase() === attribute.toLowerCase())
   if (kept === undefined) return {}
   if (op !== 'remove') return { [kept]: value }
   return kept === 'externalId' ? { externalId: null } : {}

@@ -17,7 +17,7 @@ export type Admission = (typeof admissions)[number]
 export const PROVIDER_SESSION_MS = 12 * 60 * 60 * 1000
 
 /** Administrators who can sign in without the provider. */
-export const BREAK_GLASS = 2
+export const BREAK_GLASS_COUNT = 2
 
 /** What can be wrong with a provider. Each has its text, with the remedy, in pages/messages/. */
 export const providerProblems = [

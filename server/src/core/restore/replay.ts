@@ -67,8 +67,8 @@ function revokedSecrets({ kind, application, secret, revokedSecrets: several = [
 function newestOfEach<Line extends GenerationLine | UseLine>(lines: readonly Line[]): readonly Line[] {
   const newest = new Map<string, Line>()
   for (const line of lines) {
-    const of = `${line.kind} ${line.grant}`
-    if ((newest.get(of)?.generation ?? 0) < line.generation) newest.set(of, line)
+    const subject = `${line.kind} ${line.grant}`
+    if ((newest.get(subject)?.generation ?? 0) < line.generation) newest.set(subject, line)
   }
   return [...newest.values()]
 }

@@ -125,13 +125,13 @@ export type Judgement = { readonly verdict: Verdict; readonly reasons: readonly 
 const HOUR_MS = 3_600_000
 
 /** Validity of a warning. If nothing followed for a week, the owner has to be warned again. */
-const WARNING_HOLDS_MS = 7 * 24 * HOUR_MS
+const WARNING_VALID_MS = 7 * 24 * HOUR_MS
 
 /**
- * `given`: the notice period runs. `heard`: it is over and the warning is valid. `over`: no warning, or it is no longer
- * valid.
+ * `given`: the notice period runs. `effective`: it is over and the warning is valid. `over`: no warning, or it is no
+ * longer valid.
  */
-export type WarningState = 'over' | 'given' | 'heard'
+export type WarningState = 'over' | 'given' | 'effective'
 
 export function warningState(
   { warnedAt, now }: Pick<Evidence, 'warnedAt' | 'now'>,
@@ -140,7 +140,7 @@ export function warningState(
   if (warnedAt === null) return 'over'
   const age = now - warnedAt
   if (age < warningHours * HOUR_MS) return 'given'
-  return age < warningHours * HOUR_MS + WARNING_HOLDS_MS ? 'heard' : 'over'
+  return age < warningHours * HOUR_MS + WARNING_VALID_MS ? 'effective' : 'over'
 }
 
 /**
@@ -154,21 +154,21 @@ export function judge(
   const windows = evidence.windows.slice(-Math.max(1, thresholds.windows))
   const counting = windows.filter(({ overloaded }) => !overloaded)
   const beyond = counting.filter((window) => isBeyond(window, thresholds)).length
-  const everywhere = beyond >= Math.max(1, thresholds.windows)
-  const heard = warningState(evidence, thresholds) === 'heard'
+  const inEveryWindow = beyond >= Math.max(1, thresholds.windows)
+  const warningEffective = warningState(evidence, thresholds) === 'effective'
   const ofAnyAccount = counting.some(({ anyAccount }) => isBeyond(anyAccount, thresholds))
   const reported = evidence.reports >= Math.max(1, thresholds.reports)
   const some = windows.some(({ anyAccount }) => anyAccount.ignoringAccounts > 0)
 
   const reasons: JudgementReason[] = []
-  if (beyond > 0) reasons.push(everywhere ? 'every_window' : 'one_window')
-  if (everywhere && !heard) reasons.push('not_warned_long_enough')
+  if (beyond > 0) reasons.push(inEveryWindow ? 'every_window' : 'one_window')
+  if (inEveryWindow && !warningEffective) reasons.push('not_warned_long_enough')
   if (beyond === 0 && ofAnyAccount) reasons.push('any_account')
   if (reported) reasons.push('reports')
   if (beyond === 0 && !ofAnyAccount && some) reasons.push('some_accounts')
   if (counting.length < windows.length) reasons.push('overloaded')
 
-  if (everywhere && heard) return { verdict: 'suspend', reasons }
+  if (inEveryWindow && warningEffective) return { verdict: 'suspend', reasons }
   if (beyond > 0) return { verdict: 'warn', reasons }
   if (ofAnyAccount || reported) return { verdict: 'review', reasons }
   return { verdict: some || evidence.reports > 0 ? 'observe' : 'fine', reasons }
@@ -176,8 +176,8 @@ export function judge(
 
 /** Number of consecutive windows, up to the newest, that are beyond every threshold. */
 export function windowsInARow({ windows }: Pick<Evidence, 'windows'>, thresholds: Thresholds): number {
-  const short = windows.toReversed().findIndex((window) => window.overloaded || !isBeyond(window, thresholds))
-  return short === -1 ? windows.length : short
+  const interruption = windows.toReversed().findIndex((window) => window.overloaded || !isBeyond(window, thresholds))
+  return interruption === -1 ? windows.length : interruption
 }
 
 /**
@@ -204,13 +204,13 @@ const MAX_EXCESS = 10
 /**
  * Weight of a possibly deceived user. Above any excess: a deceived user lost more than the user of an impatient device.
  */
-const DECEIVED = 2 * MAX_EXCESS
+const DECEIVED_USER_WEIGHT = 2 * MAX_EXCESS
 
 /**
- * Users that one report stands for: few deceived users report. But three reports about a popular application do not
+ * Few deceived users report, so each report stands for this many. But three reports about a popular application do not
  * stand for all of its users.
  */
-const SPOKEN_FOR = 100
+const USERS_PER_REPORT = 100
 
 /**
  * Estimated harm, for sorting the review queue: affected users times excess, plus users who may have been deceived. A
@@ -219,9 +219,9 @@ const SPOKEN_FOR = 100
  */
 export function harm({ touched, factor, reports, funnel }: Evidence): number {
   const excess = Math.min(MAX_EXCESS, Math.max(0, (factor ?? 1) - 1))
-  const deceived = reports === 0 ? 0 : Math.max(reports, Math.min(funnel.entered, reports * SPOKEN_FOR))
-  const turnedAway = Math.max(0, funnel.entered - funnel.granted)
-  return touched * excess + deceived * DECEIVED + turnedAway
+  const deceived = reports === 0 ? 0 : Math.max(reports, Math.min(funnel.entered, reports * USERS_PER_REPORT))
+  const enteredNotGranted = Math.max(0, funnel.entered - funnel.granted)
+  return touched * excess + deceived * DECEIVED_USER_WEIGHT + enteredNotGranted
 }
 
 /** Evidence for display: the worst window, with the thresholds that it is measured by. */

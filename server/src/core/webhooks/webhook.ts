@@ -36,11 +36,11 @@ const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 
 /** Delays between attempts; about a day and a third in all. */
-const PAUSES_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR]
+const RETRY_DELAYS_MS = [5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, HOUR, 6 * HOUR, 24 * HOUR]
 
 /** Delay after this many failed attempts. Null: give up. */
-export function pauseAfter(attempts: number): number | null {
-  return PAUSES_MS[attempts - 1] ?? null
+export function retryDelayAfter(attempts: number): number | null {
+  return RETRY_DELAYS_MS[attempts - 1] ?? null
 }
 
 export type Attempt =

@@ -12,7 +12,7 @@ import {
   listMembers,
   type Member,
   type MemberColumn,
-  noteAccessSet,
+  recordAccessSet,
   setDisabled,
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -129,7 +129,7 @@ export function setPersonRoles(
     if (!member || (typeof by === 'string' && !appliesTo(member.origin, 'roles'))) return { outcome: 'not_found' }
     const roles = await rolesFor(tx, member, by, roleIds)
     if ('outcome' in roles) return roles
-    if (typeof by !== 'string') await noteAccessSet(tx, userId)
+    if (typeof by !== 'string') await recordAccessSet(tx, userId)
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
     if (roles.administrator && !member.administrator && isOperatorsAccount(context, account)) {
       const wish = { ...wishFor('promote', member, administrator.language), roleIds: roles.roleIds }

@@ -5,7 +5,7 @@ import { readAccount, savePolicy as storePolicy } from '../../store/accounts/acc
 import {
   type ListedApplication,
   listApplications,
-  listApplicationsAround,
+  listRelatedApplications,
 } from '../../store/applications/applications.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Context } from '../context.ts'
@@ -26,7 +26,7 @@ export async function readPolicy(
   const account = await readAccount(context.db, accountId)
   if (!account) return null
   const policy = inForce(context, account, account.policy)
-  return { policy, applications: await listApplicationsAround(context.db, accountId, policy.onlyApplications ?? []) }
+  return { policy, applications: await listRelatedApplications(context.db, accountId, policy.onlyApplications ?? []) }
 }
 
 /** The operators' account always requires a second factor. Where none applies, what was chosen before stays. */

@@ -4,7 +4,7 @@ import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { isAccountName } from '../../core/applications/name.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { saveAccountNames } from '../../store/accounts/accounts.ts'
-import { type Member, noteAccessSet, saveExternalId, saveHostProfile } from '../../store/accounts/users.ts'
+import { type Member, recordAccessSet, saveExternalId, saveHostProfile } from '../../store/accounts/users.ts'
 import { unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -61,7 +61,7 @@ export function updateUser(
     if (!member) return { outcome: 'not_found' }
     const next = await profileOf(tx, member, change)
     if ('outcome' in next) return next
-    if (change.permissions !== undefined) await noteAccessSet(tx, userId)
+    if (change.permissions !== undefined) await recordAccessSet(tx, userId)
     const changed = changedMembers<Profile>(member, next)
     if (Object.keys(changed).length === 0) return { outcome: 'saved' }
     if (!(await saveHostProfile(tx, userId, next))) return { outcome: 'exists' }

@@ -33,7 +33,7 @@ export type ApplicationCopy = {
   saveUses(): Promise<void>
 }
 
-/** A statement's worth; the rest waits for the next second. */
+/** Rows per statement; the rest is saved by the next call, a second later. */
 const REHASHED_AT_ONCE = 1_000
 
 const DAY_MS = 24 * 60 * 60 * 1000

@@ -1,7 +1,7 @@
 /** Publisher verification, by an operator or by a DNS record. */
 import type { Publisher } from '../../core/applications/application.ts'
 import { findApplication, setPublisher } from '../../store/applications/applications.ts'
-import { proposeLogoItHas } from '../../store/applications/proposals.ts'
+import { proposeCurrentLogo } from '../../store/applications/proposals.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 
 export type Voucher = {
@@ -18,6 +18,6 @@ export type Voucher = {
 export async function vouchFor(tx: Transaction, id: string, publisher: Publisher, voucher: Voucher): Promise<void> {
   const application = await findApplication(tx, id)
   const first = application?.vouchedFor === false && publisher.status !== 'unverified'
-  if (first && application.logoVersion !== null) await proposeLogoItHas(tx, id, voucher.by)
+  if (first && application.logoVersion !== null) await proposeCurrentLogo(tx, id, voucher.by)
   await setPublisher(tx, id, publisher, voucher.proven)
 }

@@ -70,11 +70,11 @@ export async function archiveAudit(
     const months = await listMonths(archiving, before)
     for (const [index, month] of months.entries()) {
       if (!month.record && (await isEmpty(archiving.session, month))) {
-        await takeOut(archiving.session, month, 0)
+        await dropMonth(archiving.session, month, 0)
         continue
       }
       const record = await keep(archiving, month, file)
-      await takeOut(archiving.session, month, record.events)
+      await dropMonth(archiving.session, month, record.events)
       return { outcome: 'archived', record, more: months.slice(index + 1).map((each) => each.month) }
     }
     return { outcome: 'nothing' }
@@ -228,7 +228,7 @@ function boundsOf(month: string): { readonly from: string; readonly to: string }
 /**
  * Drops the events first: seals without events still match the record, but events without seals would look inserted.
  */
-async function takeOut(session: Queryable, { month, partitions }: Month, expected: number): Promise<void> {
+async function dropMonth(session: Queryable, { month, partitions }: Month, expected: number): Promise<void> {
   for (const partition of partitions) {
     await detachPartition(session, partition)
     // A detached partition gets no more writes. Rows added since the archiving were backdated to a month that was over.

@@ -80,7 +80,7 @@ export async function verifyAudit(db: Queryable, keys: Keyset, noted: AuditHead 
     ...{ db, keys, noted, archives: await readArchives(db), previous: NO_SEAL, position: 0, eventAt: '' },
     ...{ verified: 0, archived: 0, notedIn: null, ranges: [], latestUs: 0, backdated: null },
   }
-  let problem = doubtful(walk) ?? (head && (await walkTo(walk, head.position)))
+  let problem = archiveProblem(walk) ?? (head && (await walkTo(walk, head.position)))
   if (!problem && noted && noted.position > (head?.position ?? 0)) problem = chopped(noted)
   const unsealed = await countUnsealed(db)
   return {
@@ -97,7 +97,7 @@ export async function verifyAudit(db: Queryable, keys: Keyset, noted: AuditHead 
 }
 
 /** The first archive record with an invalid signature or an unknown key. */
-function doubtful({ keys, archives }: Walk): AuditProblem | null {
+function archiveProblem({ keys, archives }: Walk): AuditProblem | null {
   for (const record of archives) {
     const signed = isSigned(keys, record)
     const position = record.runs[0]?.from ?? 0
@@ -204,7 +204,7 @@ async function findArchived(walk: Walk, position: number): Promise<Found | null>
   const archives = await readArchives(walk.db)
   if (archives.length === walk.archives.length) return null
   walk.archives = archives
-  return doubtful(walk) ? null : find()
+  return archiveProblem(walk) ? null : find()
 }
 
 function removed(position: number, upTo: number): AuditProblem {

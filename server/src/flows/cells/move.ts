@@ -89,7 +89,7 @@ export async function chooseBuckets(
 type Sides = { readonly home: Postgres; readonly source: Session; readonly target: Session }
 
 /** Time for processes and HAProxy to read the new map. After it the source gets no requests: its rows are deleted. */
-const HEARD_MS = 3_000
+const MAP_PROPAGATION_MS = 3_000
 
 const COPIES_MS = 60_000
 
@@ -173,16 +173,16 @@ function begin(home: Postgres, { bucket, source, target }: BucketMove): Promise<
 async function moveOne(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return (await goOn(sides, each)) ?? (await copyAndFlip(sides, each, dialogCodeLifetimeMs))
+      return (await resume(sides, each)) ?? (await copyAndFlip(sides, each, dialogCodeLifetimeMs))
     } catch (error) {
-      // Rows that exchanged a unique value, or a row that somebody had locked: once more.
+      // Two rows exchanged a unique value, or another transaction had locked a row: try again.
       if (attempt === ATTEMPTS || (error instanceof Unavailable && error.silent)) throw error
     }
   }
 }
 
-/** Null: the target does not have everything yet. Its copies can be thrown away. */
-async function goOn(sides: Sides, each: BucketMove): Promise<MovedBucket | null> {
+/** Resumes a move that an earlier command left half-way. Null: the target does not have all rows; they are copied anew. */
+async function resume(sides: Sides, each: BucketMove): Promise<MovedBucket | null> {
   const { home, source } = sides
   const { bucket } = each
   const moved = { bucket, rows: null, frozenMs: 0 }
@@ -277,7 +277,7 @@ async function copyPass({ source, target }: Sides, bucket: number, horizon: stri
   return { rows, horizon: next }
 }
 
-/** Rows were deleted in the source since the pass before: the target has more. */
+/** The target has more rows than the source: some were deleted in the source since the last pass. */
 class Outdated extends Error {}
 
 /** Nothing changes in the source meanwhile. The target commits with all rows, or with none of this pass. */
@@ -298,7 +298,7 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
   })
 }
 
-/** Their polls are answered by the target from now on, through the cell that issued them. */
+/** Hands over the device codes of the bucket: from now on the target answers their polls, through the cell that issued them. */
 async function handCodes({ source, target }: Sides, each: BucketMove): Promise<void> {
   const codes = await readHandedCodes(source, each)
   if (codes.length > 0) await inTransaction(target, (tx) => receiveCodes(tx, codes, each))
@@ -328,7 +328,7 @@ async function finish({ home, source, target }: Sides, moves: readonly BucketMov
     const about = { ...each, version: versions.get(each.bucket) ?? version }
     for (const session of [source, target]) await inTransaction(session, (tx) => recordAccountsMoved(tx, about))
   }
-  await sleep(HEARD_MS)
+  await sleep(MAP_PROPAGATION_MS)
   const homeCell = await readThisCell(home)
   for (const each of moves) {
     await deleteRows(source, each.bucket)

@@ -3,7 +3,7 @@ import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
-import { type Asking, readDecision } from './read-decision.ts'
+import { readDecision, type ViewRequest } from './read-decision.ts'
 
 export type PageDecision =
   | { readonly decision: 'cancel' | 'not_me' }
@@ -29,19 +29,19 @@ export async function decideOnPage(
   sessionUser: SessionUser,
   key: DeviceCodeKey,
   given: PageDecision,
-  asking: Asking,
+  viewRequest: ViewRequest,
 ): Promise<PageDecisionResult> {
   if (given.decision !== 'allow') {
     const reported = given.decision === 'not_me'
     const onPage = { sessionId: sessionUser.session.id, reported }
     const { outcome } = await rejectDeviceCode(context, sessionUser.id, key, onPage)
     if (outcome === 'not_open' || !reported) return DECIDED
-    const view = await readDecision(context, sessionUser, key, asking)
+    const view = await readDecision(context, sessionUser, key, viewRequest)
     const application = 'application' in view ? view.application : null
     return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
   const { shown, lastGroup } = given
-  const onPage = { shown, lastGroup, sessionId: sessionUser.session.id, address: asking.address }
+  const onPage = { shown, lastGroup, sessionId: sessionUser.session.id, address: viewRequest.address }
   const { outcome } = await grantDeviceCode(context, sessionUser.id, key, onPage)
   if (outcome === 'retype') return { outcome }
   // A session that is no longer fresh: the decision's page asks the user to re-authenticate.

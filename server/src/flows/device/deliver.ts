@@ -33,13 +33,13 @@ export type Settlement = keyof typeof STEPS
 function settleCode(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
   const { holder, ...own } = ticket
   return persist(context, async () => {
-    if (holder === undefined) await settleWhereItIs(context, own, how)
+    if (holder === undefined) await settleInHolderCell(context, own, how)
     else await context.cells?.ask(holder, 'settle', { ticket: own, how })
   })
 }
 
 /** In the cell that has the code, or had it until the account of its user moved. */
-export async function settleWhereItIs(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+export async function settleInHolderCell(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
   const movedTo = await context.db.transaction((tx) => settleHere(tx, ticket, how))
   if (movedTo !== null) await context.cells?.ask(movedTo, 'settle', { ticket, how })
 }

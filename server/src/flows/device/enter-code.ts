@@ -88,13 +88,13 @@ export async function enterCode(
 
       const claimed = await claimUserCode(context, tx, sessionUser.id, read.userCode, actor, fetched)
       if (!claimed) return null
-      const { result, met } = claimed
+      const { result, matchedCode } = claimed
       // Queried in every case, for equal timing as in claimUserCode.
       const known = await findByUserCode(tx, digestUserCode(context.config.keys, read.userCode))
       const exists = known !== null || (fetched !== null && fetched.answer !== 'unknown')
-      const outcome = met ? 'claimed' : exists ? 'known' : 'missed'
-      const application = met?.application ?? null
-      const requestedNetwork = met && networkOf(met.requestedFrom)
+      const outcome = matchedCode ? 'claimed' : exists ? 'known' : 'missed'
+      const application = matchedCode?.application ?? null
+      const requestedNetwork = matchedCode && networkOf(matchedCode.requestedFrom)
       await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
       if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
         await recordEvent(tx, {
@@ -113,12 +113,12 @@ export async function enterCode(
 type Claimed = {
   readonly result: EntryResult
   /** The open code that was entered, even if another user has claimed it: every user counts towards a crowd. */
-  readonly met: (RequestOriginAddress & { readonly application: Pick<Application, 'id' | 'name'> }) | null
+  readonly matchedCode: (RequestOriginAddress & { readonly application: Pick<Application, 'id' | 'name'> }) | null
 }
 
 type RequestOriginAddress = Pick<StoredDeviceCode, 'requestedFrom'>
 
-const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, met: null }
+const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, matchedCode: null }
 
 /** Null: the code was fetched, and is not here any more. */
 async function claimUserCode(
@@ -139,7 +139,7 @@ async function claimUserCode(
   if (closed && user && application) {
     const about = { accountId: user.accountId, userId, applicationId: application.id, deviceCodeId: closed.id }
     await recordEvent(tx, { kind: 'code.closed', actor, ...about })
-    return { ...NOT_RECOGNISED, met: { requestedFrom: closed.requestedFrom, application } }
+    return { ...NOT_RECOGNISED, matchedCode: { requestedFrom: closed.requestedFrom, application } }
   }
   if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode))) return null
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
@@ -159,9 +159,9 @@ async function claimUserCode(
     await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
   }
   const code = { ...locked.code, ...step.next }
-  const met = { requestedFrom: code.requestedFrom, application }
-  if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, code, application }, met }
-  return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, met }
+  const matchedCode = { requestedFrom: code.requestedFrom, application }
+  if (step.answer === 'claimed') return { result: { outcome: 'claimed', userCode, code, application }, matchedCode }
+  return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, matchedCode }
 }
 
 /** Whether a code that is not live any more was decided or has expired in this cell. */

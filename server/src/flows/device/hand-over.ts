@@ -84,14 +84,14 @@ export async function handOverCode(
   throw new Unavailable('the code is being handed over')
 }
 
-type Asking = { readonly found: Found; readonly holder: number }
+type HeldElsewhere = { readonly found: Found; readonly holder: number }
 
 async function decideHandOver(
   tx: Transaction,
   cells: Cells,
   which: WhichCode,
   to: number | null,
-): Promise<HandOverAnswer | Asking> {
+): Promise<HandOverAnswer | HeldElsewhere> {
   const digests = 'digests' in which ? which.digests.map((hex) => Buffer.from(hex, 'hex')) : null
   const found = 'key' in which ? await lockDeviceCode(tx, which.key) : await lockIssuedCode(tx, digests ?? [])
   // Queried in every case, for equal timing.

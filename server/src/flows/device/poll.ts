@@ -77,7 +77,7 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
     context.usage.count(request.applicationId, 'polls')
     if (early) context.usage.count(request.applicationId, 'earlyPolls')
     const known = pending && !isExpired(code, applications.now())
-    const result = known ? notYet(code, early) : await lookOrWait(context, request, code, early)
+    const result = known ? notYet(code, early) : await lookOrPending(context, request, code, early)
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
     return request.wait && held && result.outcome === 'auth_pending'
@@ -111,7 +111,7 @@ async function hold(
       const woken = await held.until(Math.min(leftMs, maxWaitMs))
       const over = woken === 'over' && leftMs <= maxWaitMs
       const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
-      const result = ended ? notYet(code, false) : await lookOrWait(context, request, code, false)
+      const result = ended ? notYet(code, false) : await lookOrPending(context, request, code, false)
       // A wrong announcement, or the other cell was asked: the code is still pending.
       if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
         maxWaitMs = result.elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
@@ -124,7 +124,7 @@ async function hold(
   }
 }
 
-async function lookOrWait(
+async function lookOrPending(
   context: Context,
   request: PollRequest,
   code: DeviceCodeText,
@@ -153,7 +153,7 @@ export type Look = {
   /** Digest. */
   readonly idempotencyKey: string | null
   readonly early: boolean
-  /** The cell that has the code was asked by another one that had it before: it asks nobody else. */
+  /** Sent on by a cell that had the code before: the receiving cell does not send it on again. */
   readonly onward?: true
 }
 

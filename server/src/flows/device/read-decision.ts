@@ -55,13 +55,13 @@ export type DecisionView =
   | { readonly outcome: 'stale_session' }
 
 /** The user's address, and the time of the request. */
-export type Asking = { readonly address: string | null; readonly now: number }
+export type ViewRequest = { readonly address: string | null; readonly now: number }
 
 export async function readDecision(
   context: Context,
   sessionUser: SessionUser,
   key: DeviceCodeKey,
-  { address, now: asked }: Asking,
+  { address, now: requestedAt }: ViewRequest,
 ): Promise<DecisionView> {
   const found = await readDeviceCode(context.db, key)
   if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
@@ -84,7 +84,7 @@ export async function readDecision(
   }
 
   const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
-  const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: asked }
+  const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: requestedAt }
   const { crowded, origin, approval } = await readApproval(
     context,
     context.db,

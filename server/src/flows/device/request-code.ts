@@ -1,13 +1,13 @@
 /** Request of a device code by an application. docs/interface.md, "Request a device code". */
 import { deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
 import { runningTestMode, type TestMode } from '../../core/applications/test-mode.ts'
-import { spreadOverAll } from '../../core/cells/code-prefix.ts'
+import { scaleToAllPrefixes } from '../../core/cells/code-prefix.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
 import { isEchoable } from '../../core/dialog/state.ts'
 import { resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
-import { NOWHERE } from '../../gate/limiter.ts'
+import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { ownBucket } from '../../secrets/bucket.ts'
 import { signDeviceCode } from '../../secrets/device-code-text.ts'
 import { createDeviceCodeId } from '../../secrets/random.ts'
@@ -80,7 +80,7 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
     requestedWith: request.requestedWith,
     lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, runningTestMode(application, now), request),
   }
-  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const queueKey = { applicationId: application.id, network: network ?? UNKNOWN_NETWORK }
   const taken = limiter.codes.take(queueKey)
   if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
   const placed = await load.enqueue(queueKey, () => placeUnderFreeUserCode(context, code))
@@ -129,7 +129,7 @@ async function placeUnderFreeUserCode(context: Context, code: CodeToPlace): Prom
     // A new cell waits until the codes of the cell that had its prefixes before have expired.
     if (prefixes?.length === 0) return null
     const counted = context.liveCodes.count()
-    const spread = prefixes ? spreadOverAll(counted, prefixes.length) : counted
+    const spread = prefixes ? scaleToAllPrefixes(counted, prefixes.length) : counted
     const live = Math.max(spread, FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
       const { id, userCode } = drawCode(context, randomDigitsFor(live * 10 ** attempt), prefixes)

@@ -5,7 +5,10 @@ export async function wakePolls({ gate, decisionBus }: Context, id: string): Pro
   await Promise.all([gate.drop(id), decisionBus.announce(id)])
 }
 
-/** After a decision. `issuedBy`: the cell at which the device polls; null: this one. Another may miss it, and asks. */
+/**
+ * Called after a decision. `issuedBy`: the cell at which the device polls; null: this one. If the message to another cell
+ * is lost, that cell asks for the outcome at the next poll.
+ */
 export async function announceDecision(context: Context, id: string, issuedBy: number | null): Promise<void> {
   await wakePolls(context, id)
   if (issuedBy !== null) void context.cells?.ask(issuedBy, 'decided', { id }).catch(() => {})

@@ -12,7 +12,7 @@ import { isLoopbackRedirect, isRegisteredRedirect } from '../../core/dialog/redi
 import { isEchoable } from '../../core/dialog/state.ts'
 import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
-import { NOWHERE } from '../../gate/limiter.ts'
+import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { ownBucket } from '../../secrets/bucket.ts'
 import { digestBrowserMark, signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../../secrets/pkce.ts'
@@ -86,7 +86,7 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   }
 
   const dialogId = randomUUID()
-  const queueKey = { applicationId: application.id, network: network ?? NOWHERE }
+  const queueKey = { applicationId: application.id, network: network ?? UNKNOWN_NETWORK }
   const opened = await load.enqueue(queueKey, () =>
     insertDialog(context.db, {
       id: dialogId,

@@ -31,7 +31,7 @@ export type GrantCache = {
   saveUses(): Promise<void>
 }
 
-const BELIEVED_MS = 60_000
+const MAX_ENTRY_AGE_MS = 60_000
 
 const USES_PER_STATEMENT = 1_000
 
@@ -52,9 +52,9 @@ export function createGrantCache(db: Postgres, journal: Journal | null = null): 
   /** Transactions of the last pull. A long-running transaction makes pulls return them again; each is applied once. */
   let applied = new Set<string>()
   let pulls = 0
-  let heardAt = Number.NEGATIVE_INFINITY
+  let pulledAt = Number.NEGATIVE_INFINITY
 
-  const isStale = () => performance.now() - heardAt > STALE_MS
+  const isStale = () => performance.now() - pulledAt > STALE_MS
 
   const read = async (grantSecret: string): Promise<GrantState | null> => {
     const [readAt, pullsBefore] = [performance.now(), pulls]
@@ -67,10 +67,10 @@ export function createGrantCache(db: Postgres, journal: Journal | null = null): 
   return {
     find: (grantSecret, isEnough) => {
       const known = remembered.get(grantSecret)
-      const believed = known && performance.now() - known.readAt < BELIEVED_MS && !isStale()
-      if (believed && isEnough(known.state)) return known.state
+      const usable = known && performance.now() - known.readAt < MAX_ENTRY_AGE_MS && !isStale()
+      if (usable && isEnough(known.state)) return known.state
       const underWay = reading.get(grantSecret)
-      if (underWay && !believed) return underWay
+      if (underWay && !usable) return underWay
       const work = read(grantSecret).finally(() => {
         if (reading.get(grantSecret) === work) reading.delete(grantSecret)
       })
@@ -95,7 +95,7 @@ export function createGrantCache(db: Postgres, journal: Journal | null = null): 
       position = pulled.position
       history = pulled.history
       pulls += 1
-      heardAt = startedAt
+      pulledAt = startedAt
     },
     saveUses: async () => {
       while (uses.size > 0) {

@@ -26,7 +26,7 @@ export async function createGrant(
   await recordEvent(tx, { kind: 'grant.created', actor, ...about, ...deviceCode, grantId: given.id, detail })
   // No mail about grants of the developer's own tests: there may be hundreds, and all of them end with test mode.
   if (testMode) return
-  await tell(tx, user, application, given)
+  await notifyUser(tx, user, application, given)
 }
 
 /** Separate mails per user and hour. More would go unread and could hide the one that matters. */
@@ -35,7 +35,7 @@ const SINGLE_MAILS = 10
 /** Further grants are collected in one mail, sent this long after its first: the maximum delay of a notification. */
 const GATHER_MS = 10 * 60 * 1000
 
-async function tell(
+async function notifyUser(
   tx: Transaction,
   user: User,
   application: Pick<Application, 'name'>,

@@ -8,7 +8,7 @@ export type Tasks = {
   list(): readonly TaskLine[]
 }
 
-/** Tolerates missed runs and slow ones. */
+/** A task is overdue after this many intervals without a success, plus the slack for slow runs. */
 const TURNS = 3
 const SLACK_MS = 30_000
 

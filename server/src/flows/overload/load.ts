@@ -29,6 +29,7 @@ export type Load = {
 }
 
 export type LoadFigures = {
+  /** `line`: dropped from the queue for a connection. The keys are label values of the metric latchkey_shed_total. */
   readonly shed: Readonly<Record<Sheddable | 'line', number>>
   /** Wait for the event loop, compared with OVERLOAD_DELAY. */
   readonly delayMs: number
@@ -40,24 +41,24 @@ export type Delay = { ms(): number; close(): void }
 export type Sheddable = 'code' | 'dialog' | 'page'
 
 /**
- * Multiples of OVERLOAD_DELAY. Above SHORT_LINE, only one request of each application may wait in the queue; others are
+ * Multiples of OVERLOAD_DELAY. Above SHORT_QUEUE_LEVEL, only one request of each application may wait in the queue; others are
  * shed. Above its level in LEVELS, every request of a kind is shed, even if a connection is free. In between,
  * throughput is unchanged.
  */
-const SHORT_LINE = 1
+const SHORT_QUEUE_LEVEL = 1
 const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
 
-/** How long after its last request an application counts as asking, so that the others leave slots for it. */
-const ASKING_MS = 10_000
+/** How long after its last request an application counts as active, so that the others leave slots for it. */
+const ACTIVE_MS = 10_000
 
 /** Queue capacity for all applications together: as many as PostgreSQL completes while the first of them waits. */
-const ROOM = 1_000
+const MAX_QUEUED = 1_000
 
 /** A client that waits longer has given up, or will retry. */
 const MAX_WAIT_MS = 2_000
 
 /** How long after shedding a request the process reports itself as overloaded. */
-const AFTERMATH_MS = 2_000
+const OVERLOADED_AFTER_SHED_MS = 2_000
 
 type Waiting = QueueKey & { readonly settle: (how: 'begin' | 'shed') => void }
 
@@ -68,15 +69,15 @@ export type Given = {
 }
 
 export function createLoad({ config, db, events }: Given, delay: Delay = measureDelay()): Load {
-  const abreast = Math.max(1, Math.floor(config.databaseConnections / 2))
-  const queue = createFairQueue<Waiting>(ROOM, ({ applicationId, network }) => ({
+  const maxConcurrent = Math.max(1, Math.floor(config.databaseConnections / 2))
+  const queue = createFairQueue<Waiting>(MAX_QUEUED, ({ applicationId, network }) => ({
     group: applicationId,
     subgroup: network,
   }))
-  const working = new Map<string, number>()
+  const runningByApplication = new Map<string, number>()
   /** Time of the last request of each application, oldest first. */
-  const asking = new Map<string, number>()
-  let atWork = 0
+  const lastRequestAt = new Map<string, number>()
+  let running = 0
   const shedSinceStart = { code: 0, dialog: 0, page: 0, line: 0 }
   let shed = 0
   let shedding = false
@@ -90,31 +91,31 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   }
   const isSlow = (level: number) => config.overloadDelayMs > 0 && delay.ms() > config.overloadDelayMs * level
 
-  const asks = (applicationId: string) => {
+  const recordRequest = (applicationId: string) => {
     const now = performance.now()
-    asking.delete(applicationId)
-    asking.set(applicationId, now)
-    for (const [other, at] of asking) {
-      if (now - at < ASKING_MS) break
-      asking.delete(other)
+    lastRequestAt.delete(applicationId)
+    lastRequestAt.set(applicationId, now)
+    for (const [other, at] of lastRequestAt) {
+      if (now - at < ACTIVE_MS) break
+      lastRequestAt.delete(other)
     }
   }
-  /** While several applications ask, none gets more than half of the slots: a busy one cannot starve another. */
+  /** While several applications are active, none gets more than half of the slots: a busy one cannot starve another. */
   const mayBegin = (applicationId: string): boolean => {
-    const max = asking.size > 1 ? Math.max(1, Math.floor(abreast / 2)) : abreast
-    return (working.get(applicationId) ?? 0) < max
+    const max = lastRequestAt.size > 1 ? Math.max(1, Math.floor(maxConcurrent / 2)) : maxConcurrent
+    return (runningByApplication.get(applicationId) ?? 0) < max
   }
   const begin = (applicationId: string) => {
-    atWork += 1
-    working.set(applicationId, (working.get(applicationId) ?? 0) + 1)
+    running += 1
+    runningByApplication.set(applicationId, (runningByApplication.get(applicationId) ?? 0) + 1)
   }
   /** Gives freed slots to the next waiters synchronously, so that no new request overtakes them. */
   const end = (applicationId: string) => {
-    atWork -= 1
-    const left = (working.get(applicationId) ?? 1) - 1
-    if (left === 0) working.delete(applicationId)
-    else working.set(applicationId, left)
-    while (atWork < abreast) {
+    running -= 1
+    const left = (runningByApplication.get(applicationId) ?? 1) - 1
+    if (left === 0) runningByApplication.delete(applicationId)
+    else runningByApplication.set(applicationId, left)
+    while (running < maxConcurrent) {
       const next = queue.next(mayBegin)
       if (!next) return
       begin(next.applicationId)
@@ -137,16 +138,16 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
     })
 
   return {
-    overloaded: () => isSlow(SHORT_LINE) || performance.now() - lastShedAt < AFTERMATH_MS,
+    overloaded: () => isSlow(SHORT_QUEUE_LEVEL) || performance.now() - lastShedAt < OVERLOADED_AFTER_SHED_MS,
     sheds: (what) => {
       const away = isSlow(LEVELS[what])
       if (away) count(what)
       return away
     },
     enqueue: async (key, work) => {
-      asks(key.applicationId)
-      if (atWork < abreast && mayBegin(key.applicationId)) begin(key.applicationId)
-      else if (isSlow(SHORT_LINE) && queue.waitingOf(key.applicationId) > 0) return count('line')
+      recordRequest(key.applicationId)
+      if (running < maxConcurrent && mayBegin(key.applicationId)) begin(key.applicationId)
+      else if (isSlow(SHORT_QUEUE_LEVEL) && queue.waitingOf(key.applicationId) > 0) return count('line')
       else if ((await wait(key)) === 'shed') return 'shed'
       try {
         return await work()

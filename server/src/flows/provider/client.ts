@@ -21,12 +21,12 @@ import {
 import type { ProviderProblem } from '../../core/provider/provider.ts'
 import { type FetchFailure, type Outbound, UNCONNECTED } from '../../outbound.ts'
 
-const LIMITS = { maxBytes: 256 * 1024, patienceMs: 5_000 }
+const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 }
 const KEPT_MS = 10 * 60_000
 /** A provider that fails is not asked again at once. */
 const FAILURE_KEPT_MS = 5_000
 const MAX_KEPT = 1_000
-/** Difference of two clocks. */
+/** Accepted difference between the provider's clock and PostgreSQL's. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 
 /** Asymmetric: whoever can verify an ID token cannot sign one. */
@@ -97,7 +97,10 @@ export function createProviders(outbound: Outbound): Providers {
   }
 }
 
-/** The document that openid-client looks for is below the issuer; it would not compare the issuer with one given whole. */
+/**
+ * openid-client reads the discovery document at a path below the issuer. Given the address of the document itself, it
+ * would not compare the issuer, so such an address is refused.
+ */
 function issuerProblem(outbound: Outbound, issuer: string): ProviderProblem | null {
   const problem = outbound.problemWith(issuer)
   if (problem === 'scheme') return 'not_https'

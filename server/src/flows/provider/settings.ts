@@ -2,7 +2,7 @@
 import { byUser } from '../../core/audit/actor.ts'
 import {
   type Admission,
-  BREAK_GLASS,
+  BREAK_GLASS_COUNT,
   type ProviderProblem,
   type ProviderState,
   readDomains,
@@ -161,8 +161,8 @@ async function readWanted(
   const administrators = (await listOwnAdministrators(tx, accountId)).map(({ id }) => id)
   if (administrators.length === 0) return 'no_own_administrator'
   const breakGlass = [...new Set(wanted.breakGlass)].sort()
-  const fits = breakGlass.length <= BREAK_GLASS && breakGlass.every((id) => administrators.includes(id))
-  if (!fits || (state === 'required' && breakGlass.length < BREAK_GLASS)) return 'break_glass'
+  const fits = breakGlass.length <= BREAK_GLASS_COUNT && breakGlass.every((id) => administrators.includes(id))
+  if (!fits || (state === 'required' && breakGlass.length < BREAK_GLASS_COUNT)) return 'break_glass'
   return { state, admission, domains, defaultRole, roleClaim, roleValues, breakGlass }
 }
 

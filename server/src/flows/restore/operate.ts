@@ -1,4 +1,4 @@
-/** What operators ask and say about a restore, on the command line. */
+/** State and completion of a restore, for operators on the command line. */
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import type { JournalLine } from '../../core/restore/journal-line.ts'
 import { recordEvent } from '../../store/audit/events.ts'

@@ -10,13 +10,13 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { tryLockByName } from '../../store/postgres/advisory-locks.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { closeCodes, closeSessions, markIssued } from '../../store/restore/closing.ts'
-import { findLost, readUnwritten } from '../../store/restore/lost.ts'
+import { findLost, readUnjournalled } from '../../store/restore/lost.ts'
 import {
   insertRestore,
   type Restore,
   readHistoryState,
+  readLastActivity,
   readRestores,
-  readSignOfLife,
   saveRepeated,
 } from '../../store/restore/restores.ts'
 import type { Context } from '../context.ts'
@@ -28,13 +28,13 @@ export const BY_RESTORE = byService('restore')
 /** Without a journal: a new history whose newest `last_signed_at` is younger is a failover, not a restore. */
 const FAILED_OVER_MS = 60_000
 
-/** Another process settles: wait this often, this long. */
+/** While another process settles: number of attempts, and the pause between them. */
 const TRIES = 300
 const TRY_EVERY_MS = 200
 
 type Settling = Pick<Context, 'db' | 'journal' | 'events'>
 
-/** Before a process serves, and when it notices that PostgreSQL was started, failed over or restored. */
+/** Called before a process serves requests, and when it notices that PostgreSQL was started, failed over or restored. */
 export async function settleRestore(context: Settling): Promise<void> {
   const { db, journal } = context
   const { current, known } = await readHistoryState(db)
@@ -45,10 +45,10 @@ export async function settleRestore(context: Settling): Promise<void> {
     const repeated = await settle(db, journal ? await journal.read() : [])
     if (repeated) context.events.restored(repeated)
   }
-  if (journal) await journal.append(await readUnwritten(db, end))
+  if (journal) await journal.append(await readUnjournalled(db, end))
 }
 
-/** For a process that runs: nothing but another history. One small query. */
+/** For a running process: settles only if PostgreSQL has another history. Costs one small query. */
 export async function settleNewHistory(context: Settling): Promise<void> {
   const { current, known } = await readHistoryState(context.db)
   if (current !== null && current !== known) await settleRestore(context)
@@ -86,7 +86,7 @@ async function settleLocked(tx: Transaction, lines: readonly JournalLine[]): Pro
   const isMore = newest !== undefined && newest.history === current && !newest.finished
   if (isMore) return repeat(tx, lost, newest, null)
 
-  const { at, now } = await readSignOfLife(tx)
+  const { at, now } = await readLastActivity(tx)
   const isFailover = lost.length === 0 && (journalled || (at !== null && now - at < FAILED_OVER_MS))
   const finished = lost.length === 0 && journalled
   await insertRestore(tx, { history: current, lostSince: at ?? now, journalled, finished })

@@ -61,11 +61,15 @@ export function readReviewedApplication(context: Context, applicationId: string)
   return context.db.transaction(async (tx) => {
     // Raises the statement timeout: the most reviewed applications have the most rows.
     await allowLongQueries(tx)
-    return readInPatience(context, tx, applicationId)
+    return readWithLongTimeout(context, tx, applicationId)
   })
 }
 
-async function readInPatience(context: Context, db: Queryable, applicationId: string): Promise<SeenApplication | null> {
+async function readWithLongTimeout(
+  context: Context,
+  db: Queryable,
+  applicationId: string,
+): Promise<SeenApplication | null> {
   const { config } = context
   const application = await findReviewedApplication(db, applicationId)
   // Read first: a change during the following reads then makes the decision stale, instead of going unnoticed.

@@ -18,7 +18,7 @@ export type Attempts = {
   releaseWaiting(): Promise<void>
 }
 
-/** Attempts beyond it end by themselves, when their window is over. */
+/** Releases kept while PostgreSQL is unavailable. Further attempts stay counted until their window ends. */
 const MAX_WAITING = 10_000
 
 export function createAttempts(db: Postgres): Attempts {

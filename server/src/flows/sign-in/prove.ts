@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { networkOf, type Source } from '../../core/network.ts'
 import { isLastAttempt, maySignIn, type SignInHistory } from '../../core/sign-in/attempts.ts'
 import { decidePasskey, type SpentBudget } from '../../core/sign-in/stranger.ts'
-import { NOWHERE } from '../../gate/limiter.ts'
+import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { authenticatorSecret, checkAuthenticatorCode } from '../../secrets/authenticator.ts'
 import {
   assertionSubject,
@@ -87,9 +87,12 @@ export async function provePasskey(
     step: 'passkey',
   } as const
   if (challenge) {
-    const decision = decidePasskey(await context.signInFailures.readPasskeys(network ?? NOWHERE), passkey !== null)
+    const decision = decidePasskey(
+      await context.signInFailures.readPasskeys(network ?? UNKNOWN_NETWORK),
+      passkey !== null,
+    )
     if (decision.outcome === 'refuse') {
-      noteRefused(context, about, 'network')
+      countRefused(context, about, 'network')
       return { outcome: 'locked', waitMs: decision.waitMs }
     }
     if (decision.outcome === 'delay') await sleep(decision.delayMs)
@@ -97,8 +100,8 @@ export async function provePasskey(
   if (passkey && (await spendAssertion(context, account, answer, passkey, { ...challenge, text: subject.challenge }))) {
     return { outcome: 'proven', passkey }
   }
-  await context.signInFailures.countPasskey(network ?? NOWHERE)
-  noteRefused(context, about, 'passkey')
+  await context.signInFailures.countPasskey(network ?? UNKNOWN_NETWORK)
+  countRefused(context, about, 'passkey')
   return { outcome: 'wrong' }
 }
 
@@ -141,7 +144,7 @@ export function attemptOf(
 }
 
 export function sourceOf({ network, accountId }: Pick<SignInAttempt, 'network' | 'accountId'>): Source {
-  return { network: network ?? NOWHERE, accountId }
+  return { network: network ?? UNKNOWN_NETWORK, accountId }
 }
 
 /** Counts the attempt before it is verified, and uncounts it unless the result is `wrong`. */
@@ -155,37 +158,37 @@ export async function withAttempt<Result extends { readonly outcome: string }>(
   try {
     const allowance = maySignIn(history)
     if (!allowance.allowed) {
-      noteRefused(context, attempt, 'locked')
+      countRefused(context, attempt, 'locked')
       return { outcome: 'locked', waitMs: allowance.waitMs }
     }
     const result = await look().catch(busy)
     failed = result.outcome === 'wrong'
     return result
   } finally {
-    if (failed) noteFailed(context, attempt, history)
+    if (failed) countFailed(context, attempt, history)
     else await context.attempts.release(id)
   }
 }
 
-function noteFailed(context: Context, attempt: SignInAttempt, history: SignInHistory): void {
-  noteRefused(context, attempt, attempt.step)
-  if (isLastAttempt(history)) noteRefused(context, attempt, attempt.step, 'session.locked')
+function countFailed(context: Context, attempt: SignInAttempt, history: SignInHistory): void {
+  countRefused(context, attempt, attempt.step)
+  if (isLastAttempt(history)) countRefused(context, attempt, attempt.step, 'session.locked')
 }
 
 type RefusedAttempt = Pick<SignInAttempt, 'accountId' | 'network' | 'userId'> & {
-  /** Null: of no one address. */
+  /** Null: the refusal does not concern a single address. */
   readonly email: Buffer | null
 }
 
-/** Notes a refused attempt for the audit log. */
-export function noteRefused(
+/** Counts a refused attempt, for the audit log. */
+export function countRefused(
   context: Context,
   { accountId, email, network, userId }: RefusedAttempt,
   reason: SignInStep | SpentBudget | 'locked',
   kind: 'session.refused' | 'session.locked' = 'session.refused',
 ): void {
   const subject = email?.subarray(0, 8).toString('hex') ?? userId ?? ''
-  context.refusals.note({ kind, accountId, subject, network, userId, reason })
+  context.refusals.count({ kind, accountId, subject, network, userId, reason })
 }
 
 /** The queue for password hashing is full. */

@@ -1,5 +1,5 @@
 /**
- * Refused sign-ins and pages, noted in process and saved every few seconds: a request that is refused writes nothing and
+ * Refused sign-ins and pages, counted in process and saved every few seconds: a request that is refused writes nothing and
  * takes equally long whether the address exists. A crash loses a few seconds of them.
  */
 import { byAnybody } from '../../core/audit/actor.ts'
@@ -8,31 +8,36 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { insertMail, lockRecentMails } from '../../store/mails.ts'
 import { type Postgres, Unavailable } from '../../store/postgres/postgres.ts'
 import { readSignInUser } from '../../store/sign-in/methods.ts'
-import { addRefusal, addRefusals, type Refusals as Noted, recordPastRefusals } from '../../store/sign-in/refusals.ts'
+import {
+  addRefusal,
+  addRefusals,
+  type Refusals as RefusalCount,
+  recordPastRefusals,
+} from '../../store/sign-in/refusals.ts'
 
 export type Refusals = {
-  note(refusal: CountedRefusal): void
-  /** One save after the other. Throws if PostgreSQL is unavailable; what was noted is kept for the next call. */
+  count(refusal: CountedRefusal): void
+  /** One save after the other. Throws if PostgreSQL is unavailable; what was counted is kept for the next call. */
   save(): Promise<void>
 }
 
-/** Kept between two saves. Further ones are not noted. */
-const MAX_NOTED = 20_000
+/** Distinct refusals kept between two saves. Further ones are not counted. */
+const MAX_COUNTED = 20_000
 
 export function createRefusals(db: Postgres): Refusals {
-  let noted = new Map<string, Noted>()
+  let counted = new Map<string, RefusalCount>()
 
-  const add = (refusal: Noted) => {
+  const add = (refusal: RefusalCount) => {
     const { kind, accountId, subject, network, reason } = refusal
     const key = JSON.stringify([kind, accountId, subject, network, reason])
-    const known = noted.get(key)
-    if (known) noted.set(key, { ...known, count: known.count + refusal.count })
-    else if (noted.size < MAX_NOTED) noted.set(key, refusal)
+    const known = counted.get(key)
+    if (known) counted.set(key, { ...known, count: known.count + refusal.count })
+    else if (counted.size < MAX_COUNTED) counted.set(key, refusal)
   }
   const write = async () => {
-    const saving = [...noted.values()]
+    const saving = [...counted.values()]
     if (saving.length === 0) return
-    noted = new Map()
+    counted = new Map()
     const unsaved = new Set(saving)
     const summed = saving.filter(({ kind }) => isSummedUp(kind))
     try {
@@ -49,7 +54,7 @@ export function createRefusals(db: Postgres): Refusals {
   }
   let last: Promise<void> = Promise.resolve()
   return {
-    note: (refusal) => add({ ...refusal, count: 1 }),
+    count: (refusal) => add({ ...refusal, count: 1 }),
     save: () => {
       last = last.catch(() => undefined).then(write)
       return last

@@ -1,11 +1,11 @@
-/** Pages that a user may not open, noted for the audit log. */
+/** Pages that a user may not open, counted for the audit log. */
 import { networkOf } from '../../core/network.ts'
 import type { AccountSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import type { Browser } from './sessions.ts'
 
 /** `path`: of the route, which is one of a closed list. */
-export function noteRefusedPage(
+export function countRefusedPage(
   context: Context,
   { account, sessionUser }: AccountSession,
   path: string,
@@ -13,7 +13,7 @@ export function noteRefusedPage(
   browser: Browser,
 ): void {
   if (!sessionUser || (refusal !== 'forbidden' && refusal !== 'elsewhere')) return
-  context.refusals.note({
+  context.refusals.count({
     kind: 'page.refused',
     accountId: account.id,
     subject: sessionUser.id,

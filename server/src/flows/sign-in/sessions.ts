@@ -17,8 +17,8 @@ import {
   findAccountSession,
   type HostAccount,
   insertSession,
-  noteSessionUse,
   listSessions as readSessions,
+  recordSessionUse,
   type SessionLine,
   type SessionUser,
   setSessionKey,
@@ -62,7 +62,7 @@ export async function readSession(context: Context, slug: string, cookie: string
   if (!found?.sessionUser || cookie === null) return found
   if (!maySignIn(ruleOf(context, found.account), found.sessionUser)) return { ...found, sessionUser: null }
   const { id, lastUsedAt } = found.sessionUser.session
-  if (found.now - lastUsedAt >= NOTE_USE_MS) await noteSessionUse(context.db, id, NOTE_USE_MS)
+  if (found.now - lastUsedAt >= NOTE_USE_MS) await recordSessionUse(context.db, id, NOTE_USE_MS)
   if (!isOutdatedSession(keys, cookie)) return found
   await setSessionKey(context.db, id, keys.signing.id)
   return { ...found, newCookie: signSession(keys, id, slug) }

@@ -10,7 +10,7 @@ import type { SignInAttempt } from '../../store/sign-in/attempts.ts'
 import type { SignInUser } from '../../store/sign-in/methods.ts'
 import type { Context } from '../context.ts'
 import { createLink } from './mailed-link.ts'
-import { busy, noteRefused, type Refused, sourceOf, withAttempt } from './prove.ts'
+import { busy, countRefused, type Refused, sourceOf, withAttempt } from './prove.ts'
 
 /**
  * The password is checked after the response, which does not reveal whether it is right. If it is, a link is mailed.
@@ -37,7 +37,7 @@ export async function signInAsStranger<Result extends { readonly outcome: string
   const { attempt } = given
   const { decision, addresses } = await decide(context, attempt)
   if (decision.outcome === 'refuse') {
-    noteRefused(context, { ...attempt, email: null, userId: null }, decision.spent)
+    countRefused(context, { ...attempt, email: null, userId: null }, decision.spent)
     return { outcome: 'locked', waitMs: decision.waitMs }
   }
   if (decision.outcome === 'confirm') return askToConfirm(context, given, addresses)
@@ -54,7 +54,7 @@ async function decide(
   const history = await context.signInFailures.read(sourceOf(attempt))
   const about = { known: false, canMail: context.mailer !== null }
   const decision = decideStranger(history, strangerLimits(context.config), about)
-  if (decision.outcome !== 'allow' && decision.spent !== 'network') noteSlowed(context, attempt, decision.spent)
+  if (decision.outcome !== 'allow' && decision.spent !== 'network') countSlowed(context, attempt, decision.spent)
   return { decision, addresses: history.addresses }
 }
 
@@ -62,18 +62,18 @@ type Checked = { readonly outcome: 'right'; readonly user: SignInUser } | Refuse
 
 /**
  * Checks the password when it is the stranger's turn; until then the attempt takes no connection to PostgreSQL, either.
- * Many may have failed meanwhile, so the budgets are read once more. `laterAfter`: see `Stranger`.
+ * Many may have failed meanwhile, so the budgets are read once more. `deferredRank`: see `Stranger`.
  */
 function check(
   context: Context,
   { attempt, user, password }: Pick<Given<unknown>, 'attempt' | 'user' | 'password'>,
-  laterAfter: number | null,
+  deferredRank: number | null,
 ): Promise<Checked> {
   const source = sourceOf(attempt)
-  return context.passwords.strangerInTurn({ ...source, laterAfter }, async (matches): Promise<Checked> => {
+  return context.passwords.strangerInTurn({ ...source, deferredRank }, async (matches): Promise<Checked> => {
     const { decision } = await decide(context, attempt)
     if (decision.outcome === 'refuse') return { outcome: 'locked', waitMs: decision.waitMs }
-    if (decision.outcome === 'confirm' && laterAfter === null) return { outcome: 'busy' }
+    if (decision.outcome === 'confirm' && deferredRank === null) return { outcome: 'busy' }
     return withAttempt(context, attempt, async (): Promise<Checked> => {
       const right = await matches(user?.passwordDigest ?? null, password)
       if (right && user && !user.disabled) return { outcome: 'right', user }
@@ -108,7 +108,7 @@ function mailConfirmation(context: Context, user: SignInUser, language: string):
 }
 
 /** Recorded once an hour: for the account, or for the whole service. */
-function noteSlowed(context: Context, attempt: SignInAttempt, spent: 'account' | 'service'): void {
+function countSlowed(context: Context, attempt: SignInAttempt, spent: 'account' | 'service'): void {
   const accountId = spent === 'account' ? attempt.accountId : null
-  context.refusals.note({ kind: 'session.slowed', accountId, subject: '', network: null, userId: null, reason: spent })
+  context.refusals.count({ kind: 'session.slowed', accountId, subject: '', network: null, userId: null, reason: spent })
 }

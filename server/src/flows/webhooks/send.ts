@@ -4,7 +4,7 @@
  * and lanes are limited per endpoint, per account and for slow endpoints.
  */
 import { byService } from '../../core/audit/actor.ts'
-import { isDelivered, isGone, pauseAfter } from '../../core/webhooks/webhook.ts'
+import { isDelivered, isGone, retryDelayAfter } from '../../core/webhooks/webhook.ts'
 import type { Posted } from '../../outbound.ts'
 import { webhookHeaders, webhookSecret } from '../../secrets/webhook-secret.ts'
 import { recordEvent } from '../../store/audit/events.ts'
@@ -34,14 +34,14 @@ const QUICK_MS = 1_000
 /** Deliveries per lane before it is freed for another endpoint. */
 const MAX_PER_LANE = 50
 
-const LAST_MOMENT_MS = 1_000
+const STOP_TIMEOUT_MS = 1_000
 
 export type WebhookSender = {
   /** Opens lanes for due endpoints. Does not wait for receivers. */
   run(): Promise<void>
   /** Resolves once no delivery is in progress. */
   settled(): Promise<void>
-  /** Starts no more deliveries. Those still running after `LAST_MOMENT_MS` are aborted and left to another process. */
+  /** Starts no more deliveries. Those still running after `STOP_TIMEOUT_MS` are aborted and left to another process. */
   stop(): Promise<void>
 }
 
@@ -50,7 +50,7 @@ type Lane = Pick<DueEndpoint, 'id' | 'accountId' | 'slow'>
 export function createWebhookSender(context: Context): WebhookSender {
   const lanes = new Map<Lane, Promise<void>>()
   const stopping = new AbortController()
-  const cutting = new AbortController()
+  const aborting = new AbortController()
 
   const hasRoom = ({ id, accountId, slow }: Lane): boolean => {
     const running = [...lanes.keys()]
@@ -64,7 +64,7 @@ export function createWebhookSender(context: Context): WebhookSender {
   const open = ({ id, accountId, slow }: DueEndpoint): void => {
     const lane: Lane = { id, accountId, slow }
     if (stopping.signal.aborted || !hasRoom(lane)) return
-    const running = run(context, id, { stop: stopping.signal, cut: cutting.signal })
+    const running = run(context, id, { stop: stopping.signal, abort: aborting.signal })
       .catch((error) => {
         // The delivery is due again when its lease expires.
         if (!(error instanceof Unavailable)) context.events.taskFailed('sending webhooks', error)
@@ -87,7 +87,7 @@ export function createWebhookSender(context: Context): WebhookSender {
     settled,
     stop: async () => {
       stopping.abort()
-      const late = setTimeout(() => cutting.abort(), LAST_MOMENT_MS)
+      const late = setTimeout(() => aborting.abort(), STOP_TIMEOUT_MS)
       await settled()
       clearTimeout(late)
     },
@@ -98,26 +98,26 @@ export function createWebhookSender(context: Context): WebhookSender {
  * Sends the due deliveries of one endpoint in sequence. Stops after two failures in a row or a slow answer, until the
  * next run.
  */
-async function run(context: Context, endpointId: string, { stop, cut }: Ending): Promise<void> {
+async function run(context: Context, endpointId: string, { stop, abort }: Ending): Promise<void> {
   let failures = 0
   for (let sent = 0; sent < MAX_PER_LANE && failures < 2 && !stop.aborted; sent += 1) {
     const delivery = await takeDueDelivery(context.db, endpointId)
-    const outcome = delivery ? await deliver(context, delivery, cut) : 'none'
+    const outcome = delivery ? await deliver(context, delivery, abort) : 'none'
     if (outcome === 'none' || outcome === 'slow') return
     failures = outcome === 'failed' ? failures + 1 : 0
   }
 }
 
-type Ending = { readonly stop: AbortSignal; readonly cut: AbortSignal }
+type Ending = { readonly stop: AbortSignal; readonly abort: AbortSignal }
 
 async function deliver(
   context: Context,
   delivery: DueDelivery,
-  cut: AbortSignal,
+  abort: AbortSignal,
 ): Promise<'delivered' | 'failed' | 'slow'> {
   const { db } = context
-  const posted = await post(context, delivery, cut)
-  if (cut.aborted && 'error' in posted) return 'slow'
+  const posted = await post(context, delivery, abort)
+  if (abort.aborted && 'error' in posted) return 'slow'
   const tried = {
     status: 'status' in posted ? posted.status : null,
     error: 'error' in posted ? posted.error : null,
@@ -126,7 +126,7 @@ async function deliver(
   // Nothing was sent: whether the endpoint is slow remains as it was.
   const slow = posted.tookMs === null ? delivery.slow : posted.tookMs > QUICK_MS
   if (isDelivered(posted)) await markDelivered(db, delivery.id, tried)
-  else await markFailed(db, delivery.id, tried, isGone(posted) ? null : pauseAfter(delivery.attempts + 1))
+  else await markFailed(db, delivery.id, tried, isGone(posted) ? null : retryDelayAfter(delivery.attempts + 1))
   if (slow !== delivery.slow) await markSlow(db, delivery.endpointId, slow)
   if (isGone(posted)) await giveUpEndpoint(context, delivery.endpointId)
   if (slow && posted.tookMs !== null) return 'slow'
@@ -136,7 +136,7 @@ async function deliver(
 async function post(
   { config, outbound }: Context,
   delivery: DueDelivery,
-  cut: AbortSignal,
+  abort: AbortSignal,
 ): Promise<Posted | { readonly error: 'key_retired'; readonly tookMs: null }> {
   const secrets = secretsOf(config.keys, delivery)
   if (secrets.length === 0) return { error: 'key_retired', tookMs: null }
@@ -144,7 +144,7 @@ async function post(
   const body = JSON.stringify({ type, timestamp: new Date(createdAt).toISOString(), data })
   const signed = webhookHeaders(secrets, { id: eventName(delivery.eventId), at: now, body })
   const headers = { 'content-type': 'application/json', 'user-agent': 'Latchkey-Webhooks/1', ...signed }
-  return outbound.post(delivery.url, { headers, body }, cut)
+  return outbound.post(delivery.url, { headers, body }, abort)
 }
 
 /** Event id as receivers and the delivery log show it. */

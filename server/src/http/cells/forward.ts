@@ -27,8 +27,8 @@ const MARK = 'latchkey-forwarded'
 /** As long as the proxy waits for us: a held poll takes 25 seconds. */
 const ANSWER_MS = 30_000
 
-/** Of one connection only (RFC 9110, section 7.6.1): Node writes its own. */
-const OF_CONNECTION = new Set([
+/** Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1): Node writes its own. */
+const HOP_BY_HOP_HEADERS = new Set([
   'connection',
   'keep-alive',
   'proxy-connection',
@@ -61,7 +61,7 @@ export type Forwarder = {
   /** The cell of an account's host. Null: this one, or none is known. */
   cellOfSlug(request: IncomingMessage, slug: string): Cell | null
   /** The cell of the code or credential in the parameters or in the header. Null: this one, or there is none. */
-  cellOfTexts(request: IncomingMessage, parameters: Parameters): Cell | null
+  cellOfCodeOrCredential(request: IncomingMessage, parameters: Parameters): Cell | null
   /** The cell that can issue a user code. Null: this one. */
   cellForNewCode(request: IncomingMessage): Cell | null
   /** The home cell. Null: this is it. */
@@ -96,14 +96,15 @@ export function createForwarder(
     return found
   }
   /** A request is forwarded once: the cell that it was forwarded to answers, whatever its own map says. */
-  const once = (request: IncomingMessage, cell: Cell | null) =>
+  const unlessForwarded = (request: IncomingMessage, cell: Cell | null) =>
     cell === null || cell.id === own || forwarded(request) ? null : cell
-  const otherThan = (request: IncomingMessage, bucket: number | null) => once(request, otherCell(map(), own, bucket))
+  const otherThan = (request: IncomingMessage, bucket: number | null) =>
+    unlessForwarded(request, otherCell(map(), own, bucket))
 
   return {
     forwarded,
-    cellOfSlug: (request, slug) => once(request, cellOfAccount(slug)),
-    cellOfTexts: (request, parameters) => {
+    cellOfSlug: (request, slug) => unlessForwarded(request, cellOfAccount(slug)),
+    cellOfCodeOrCredential: (request, parameters) => {
       for (const name of BUCKETED_PARAMETERS) {
         const text = parameters.get(name)
         if (text) return otherThan(request, bucketOf(text))
@@ -113,11 +114,11 @@ export function createForwarder(
       return otherThan(request, bucketOf(/^Bearer +(\S+)$/i.exec(authorization)?.[1] ?? ''))
     },
     // A new cell waits until the codes of the home cell with its prefixes have expired.
-    cellForNewCode: (request) => (prefixes(now()).length > 0 ? null : once(request, homeOf(map()))),
-    homeCell: (request) => once(request, homeOf(map())),
+    cellForNewCode: (request) => (prefixes(now()).length > 0 ? null : unlessForwarded(request, homeOf(map()))),
+    homeCell: (request) => unlessForwarded(request, homeOf(map())),
     forward: async (misrouted) => {
       try {
-        await pass(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
+        await forwardWithRetry(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
         count.add('answered')
       } catch {
         count.add('failed')
@@ -139,12 +140,12 @@ class Stale extends Error {}
  * processed the first attempt is unknown, so only requests that are safe to repeat use keep-alive: idempotent methods
  * (RFC 9110 §9.2.2) and polls, which keep an undelivered outcome for the next poll. Others get a new connection.
  */
-async function pass(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
+async function forwardWithRetry(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
   try {
-    await passOver(misrouted, isRepeatable(misrouted) ? agents : null, mark)
+    await forwardOnce(misrouted, isRepeatable(misrouted) ? agents : null, mark)
   } catch (error) {
     if (!(error instanceof Stale)) throw error
-    await passOver(misrouted, null, mark)
+    await forwardOnce(misrouted, null, mark)
   }
 }
 
@@ -158,7 +159,7 @@ function isRepeatable({ request, body, poll }: Misrouted): boolean {
 }
 
 /** `agents`: null for a new connection. Throws `Stale`. */
-async function passOver(misrouted: Misrouted, agents: Agents | null, mark: string): Promise<void> {
+async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: string): Promise<void> {
   const { request, response, body } = misrouted
   const outgoing = open(misrouted, agents, mark)
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
@@ -177,7 +178,7 @@ async function passOver(misrouted: Misrouted, agents: Agents | null, mark: strin
     if (body === null) request.pipe(outgoing)
     else outgoing.end(body)
     const answer = await answered
-    response.writeHead(answer.statusCode ?? 502, withoutConnection(answer.headers))
+    response.writeHead(answer.statusCode ?? 502, withoutHopByHopHeaders(answer.headers))
     await pipeline(answer, response)
   } finally {
     response.off('close', gone)
@@ -195,7 +196,7 @@ function open(misrouted: Misrouted, agents: Agents | null, mark: string): Client
 }
 
 function headersOf({ request, body, requestId, address }: Misrouted, mark: string) {
-  const { 'x-forwarded-for': _sent, 'content-length': length, ...headers } = withoutConnection(request.headers)
+  const { 'x-forwarded-for': _sent, 'content-length': length, ...headers } = withoutHopByHopHeaders(request.headers)
   const size = body === null ? length : body.length || undefined
   return {
     ...headers,
@@ -206,6 +207,6 @@ function headersOf({ request, body, requestId, address }: Misrouted, mark: strin
   }
 }
 
-function withoutConnection(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => !OF_CONNECTION.has(name)))
+function withoutHopByHopHeaders(headers: IncomingMessage['headers']): IncomingMessage['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => !HOP_BY_HOP_HEADERS.has(name)))
 }

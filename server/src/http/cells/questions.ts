@@ -7,7 +7,7 @@ import { CELL_MAC } from '../../cell-link.ts'
 import { Refusal } from '../../core/refusal.ts'
 import { type Cells, QUESTIONS, type Question } from '../../flows/cells/cells.ts'
 import type { Context } from '../../flows/context.ts'
-import { type DeliveryTicket, type Settlement, settleWhereItIs } from '../../flows/device/deliver.ts'
+import { type DeliveryTicket, type Settlement, settleInHolderCell } from '../../flows/device/deliver.ts'
 import { closeClaimedCode, giveBackCode, handOverCode } from '../../flows/device/hand-over.ts'
 import { type Look, lookHere } from '../../flows/device/poll.ts'
 import { wakePolls } from '../../flows/device/wake-polls.ts'
@@ -44,7 +44,7 @@ const answers: Answers = {
   close: async (context, _cells, { key }) => ({ closed: await closeClaimedCode(context, key) }),
   look: async (context, _cells, look) => ({ result: await lookHere(context, look) }),
   settle: async (context, _cells, { ticket, how }) => {
-    await settleWhereItIs(context, ticket, how)
+    await settleInHolderCell(context, ticket, how)
     return {}
   },
   decided: async (context, _cells, { id }) => {

@@ -2,7 +2,7 @@
  * Handlers of the dialog on the account's host: show the consent page, take the decision, redirect back to the
  * application. docs/interface.md, "The dialog".
  */
-import { redirectHost, redirectOrigin, withAnswer } from '../../core/dialog/redirect-uri.ts'
+import { redirectHost, redirectOrigin, withResponseParameters } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'
 import { type DialogAnswer, type DialogDecision, decideDialog } from '../../flows/dialog/decide.ts'
 import { type DialogQuestion, readDialogView } from '../../flows/dialog/read.ts'
@@ -57,7 +57,7 @@ export const switchInDialog: PageHandler<UserRequest> = async (context, { accoun
 /** The redirect of RFC 6749, section 4.1.2, with the issuer (RFC 9207). `state` is returned only if it was sent. */
 function returnAddress(context: Context, result: Extract<DialogDecision, { redirectUri: string }>): string {
   const { redirectUri, state } = result
-  return withAnswer(redirectUri, {
+  return withResponseParameters(redirectUri, {
     ...(result.outcome === 'allowed' ? { code: result.code } : { error: 'access_denied' }),
     ...(state === null ? {} : { state }),
     iss: context.config.publicUrl,

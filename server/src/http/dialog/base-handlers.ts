@@ -3,7 +3,7 @@
  * redirect the browser to that account's host. docs/interface.md, "The dialog", and
  * docs/decisions/0015-a-dialog-stays-in-its-browser.md.
  */
-import { redirectHost, withAnswer } from '../../core/dialog/redirect-uri.ts'
+import { redirectHost, withResponseParameters } from '../../core/dialog/redirect-uri.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { handOverDialog } from '../../flows/dialog/hand-over.ts'
@@ -92,7 +92,7 @@ function refused(
 
 function returnAddress(context: Context, { redirectUri, state, error, reason }: DialogRefusal): string {
   const told = { error, error_description: reason, ...(state === null ? {} : { state }) }
-  return withAnswer(redirectUri, { ...told, iss: context.config.publicUrl })
+  return withResponseParameters(redirectUri, { ...told, iss: context.config.publicUrl })
 }
 
 export const showDialog: BaseHandler = async (context, request) => {

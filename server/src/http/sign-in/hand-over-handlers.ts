@@ -44,7 +44,7 @@ export async function goToHost(
   return askToContinue(context, request, host, reason, next, reason === 'switched' ? ANEW_SECONDS : null)
 }
 
-/** A page with a link, because a form may lead here, and must not lead to the host service by itself. */
+/** Shows a link: a form may lead here, and CSP `form-action` forbids that it redirects to the host service. */
 export async function confirmAtHost(
   context: Context,
   request: UserRequest,
@@ -76,7 +76,7 @@ function redirect(context: Context, host: HostService, { account, browser, now }
   }
 }
 
-/** The challenge is bound to it. */
+/** Cookie of the browser mark, to which the challenge is bound. */
 function markCookie({ mark }: PageRequest['browser']): string {
   return setCookie(DIALOG, mark, DIALOG_SECONDS)
 }

@@ -24,7 +24,7 @@ import { asClient, type ClientRequest, clientFields, readClient, UNKNOWN_CLIENT 
 
 export const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'
 
-/** Its values are not checked by the parser: another one has a refusal of its own. */
+/** No enum: an unknown `grant_type` is refused as `unsupported_grant_type`, not as `invalid_request`. */
 const grantForm = { grant_type: text('Which of the three.') }
 
 /** Each grant type has parameters of its own. */

@@ -20,7 +20,7 @@ export type PageRequest = {
   readonly browser: Browser & {
     /** The proof of a first step, not yet verified. */
     readonly step: string | null
-    /** What a sign-in at the identity provider has to remember, not yet opened. */
+    /** State of a sign-in at the identity provider, still encrypted. */
     readonly providerSignIn: string | null
     /** A passkey of this host was used or added in it. */
     readonly hasPasskey: boolean

@@ -10,7 +10,7 @@ export const LANGUAGE = '__Host-language'
 export const DIALOG = '__Host-dialog'
 /** Proof of the first step of a sign-in, while the second is missing. */
 export const STEP = '__Host-step'
-/** What a sign-in at the identity provider has to remember, encrypted. */
+/** State of a sign-in at the identity provider, encrypted. */
 export const PROVIDER = '__Host-provider'
 /** This browser has a passkey for the host: the page for codes asks for it. Proves nothing. */
 export const PASSKEY = '__Host-passkey'

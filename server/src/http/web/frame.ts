@@ -72,7 +72,7 @@ export function userFrame(
   }
 }
 
-/** Its name on pages. Null: the account has no provider. */
+/** Host of the account's identity provider, its name on pages. Null: the account has no provider. */
 export function providerHost({ issuer }: Pick<HostAccount, 'issuer'>): string | null {
   return issuer === null ? null : new URL(issuer).host
 }

@@ -19,7 +19,7 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   unavailable: 503,
 }
 
-export type Surroundings = {
+export type ResponseOptions = {
   readonly requestId: string
   readonly nonce: string
   readonly secure: boolean
@@ -31,8 +31,8 @@ export type Surroundings = {
   refuse(code: RefusalModel['code']): string
 }
 
-export function respondPage(response: ServerResponse, around: Surroundings, answer: PageAnswer): void {
-  const headers: OutgoingHttpHeaders = pageHeaders(around, answer)
+export function respondPage(response: ServerResponse, options: ResponseOptions, answer: PageAnswer): void {
+  const headers: OutgoingHttpHeaders = pageHeaders(options, answer)
   if (answer.cookies && answer.cookies.length > 0) headers['set-cookie'] = [...answer.cookies]
   // Not "cookies": the browser stays known to its user (OWASP ASVS 14.3.1).
   if (answer.cookies?.includes(clearCookie(SESSION))) headers['clear-site-data'] = '"cache", "storage"'
@@ -50,7 +50,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
   }
   const refused = 'refusal' in answer
   const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
-  const text = refused ? around.refuse(answer.refusal) : answer.page
+  const text = refused ? options.refuse(answer.refusal) : answer.page
   const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   if (refused && answer.allow) headers.allow = answer.allow
@@ -63,7 +63,7 @@ export function respondPage(response: ServerResponse, around: Surroundings, answ
 }
 
 function pageHeaders(
-  { requestId, nonce, secure, inDialog, formTarget: usualTarget }: Surroundings,
+  { requestId, nonce, secure, inDialog, formTarget: usualTarget }: ResponseOptions,
   { formTarget = usualTarget, fetches }: PageAnswer,
 ): OutgoingHttpHeaders {
   return {

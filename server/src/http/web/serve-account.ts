@@ -11,7 +11,7 @@ import { appliesTo, type SignInPart } from '../../core/sign-in/origin.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { accountHas } from '../../flows/sign-in/origin.ts'
-import { noteRefusedPage } from '../../flows/sign-in/refused-pages.ts'
+import { countRefusedPage } from '../../flows/sign-in/refused-pages.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
@@ -31,7 +31,7 @@ import type { PageAnswer, PageRequest, UserRequest } from './answer.ts'
 import { BROWSER, DIALOG, LANGUAGE, PASSKEY, PROVIDER, readCookie, SESSION, STEP, setCookie } from './cookies.ts'
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
-import { respondPage, type Surroundings } from './respond.ts'
+import { type ResponseOptions, respondPage } from './respond.ts'
 
 export type Asked = {
   readonly requestId: string
@@ -52,7 +52,7 @@ const MAX_UPLOAD_BYTES = 512 * 1024
 const DEFERRED_MS = 200
 
 /** Pages that are shed under overload: they are not urgent, and no decision or revocation needs them. */
-const CAN_WAIT = /^\/developer(\/|$)/
+const SHEDDABLE_PAGES = /^\/developer(\/|$)/
 
 /** `track` receives the work that follows a response, so that shutdown waits for it. */
 export function createAccountServer(
@@ -61,14 +61,14 @@ export function createAccountServer(
   track: (work: Promise<void>) => void,
 ) {
   const secure = context.config.publicUrl.startsWith('https:')
-  const isElsewhere = createElsewhere(context.config.operatorNetworks)
+  const isOutsideOperatorNetworks = createOperatorNetworkCheck(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
     const { requestId } = asked
     const nonce = randomBytes(16).toString('base64')
     const origin = { headers: request.headers, slug: asked.slug, nonce }
     let dialog = isInDialog(asked.path, new URLSearchParams(asked.query).get('next'))
     let frame = frameFor(context, { ...origin, here: '/', dialog }, null)
-    const around: Surroundings = {
+    const options: ResponseOptions = {
       requestId,
       nonce,
       secure,
@@ -76,33 +76,33 @@ export function createAccountServer(
       refuse: (code) => refusalPage(frame, { code, requestId }),
     }
     try {
-      if (request.method !== 'POST' && CAN_WAIT.test(asked.path) && context.load.sheds('page')) {
-        return respondPage(response, around, tooBusy())
+      if (request.method !== 'POST' && SHEDDABLE_PAGES.test(asked.path) && context.load.sheds('page')) {
+        return respondPage(response, options, tooBusy())
       }
       const browser = browserOf(request)
-      const received = await arrive(context, request, asked)
-      const barred = 'route' in received && isElsewhere(received.route, browser.address)
-      const arrived: Arrived | PageAnswer = barred ? { refusal: 'elsewhere' } : received
+      const received = await receiveRequest(context, request, asked)
+      const barred = 'route' in received && isOutsideOperatorNetworks(received.route, browser.address)
+      const admitted: ReceivedRequest | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
       if (!session) {
-        const answered = 'route' in arrived ? await answerFirstUse(context, asked, arrived, frame, browser) : arrived
-        return respondPage(response, around, answered ?? { refusal: 'no_account' })
+        const answered = 'route' in admitted ? await answerFirstUse(context, asked, admitted, frame, browser) : admitted
+        return respondPage(response, options, answered ?? { refusal: 'no_account' })
       }
-      if ('route' in arrived) dialog ||= isInDialog(asked.path, arrived.fields.get('next') ?? null)
-      frame = frameFor(context, { ...origin, here: 'route' in arrived ? arrived.here : asked.path, dialog }, session)
-      const answered = 'route' in arrived ? await answer(context, arrived, session, frame, browser) : arrived
+      if ('route' in admitted) dialog ||= isInDialog(asked.path, admitted.fields.get('next') ?? null)
+      frame = frameFor(context, { ...origin, here: 'route' in admitted ? admitted.here : asked.path, dialog }, session)
+      const answered = 'route' in admitted ? await answer(context, admitted, session, frame, browser) : admitted
       if ('refusal' in answered && 'route' in received) {
-        noteRefusedPage(context, session, received.route.path, answered.refusal, browser)
+        countRefusedPage(context, session, received.route.path, answered.refusal, browser)
       }
       if (answered.next !== undefined) dialog ||= isInDialog(asked.path, answered.next)
-      const given = { ...answered, cookies: [...resignedCookie(session), ...(answered.cookies ?? [])] }
-      respondPage(response, around, given)
+      const given = { ...answered, cookies: [...renewedSessionCookie(session), ...(answered.cookies ?? [])] }
+      respondPage(response, options, given)
       if (given.afterwards) {
         const work = sleep(DEFERRED_MS).then(given.afterwards)
         track(work.catch((error) => context.events.taskFailed('deferred work of a page', error)))
       }
     } catch (error) {
-      respondPage(response, around, { refusal: pageRefusalFor(context, error) })
+      respondPage(response, options, { refusal: pageRefusalFor(context, error) })
     }
   }
 
@@ -122,14 +122,16 @@ export function createAccountServer(
   }
 }
 
-/** Precedes the answer's own cookies, so that they replace it: signing out leaves none. */
-function resignedCookie({ sessionUser, newCookie, now }: ReadSession): readonly string[] {
+/** The session cookie, signed anew. Sent before the answer's own cookies, which override it: signing out clears it. */
+function renewedSessionCookie({ sessionUser, newCookie, now }: ReadSession): readonly string[] {
   if (!sessionUser || newCookie === undefined) return []
   return [setCookie(SESSION, newCookie, (sessionUser.session.expiresAt - now) / 1000)]
 }
 
 /** Whether a route for operators is requested from outside OPERATOR_NETWORKS. Without that setting, never. */
-function createElsewhere(networks: readonly string[]): (route: PageRoute, address: string | null) => boolean {
+function createOperatorNetworkCheck(
+  networks: readonly string[],
+): (route: PageRoute, address: string | null) => boolean {
   const isWithin = createNetworkCheck(networks)
   return ({ access }, address) =>
     access === 'operator' && networks.length > 0 && (address === null || !isWithin(address))
@@ -139,17 +141,17 @@ function createElsewhere(networks: readonly string[]): (route: PageRoute, addres
  * A completely received request. The session is read only after the body, so that access rights cannot become stale
  * while a form is sent slowly.
  */
-type Arrived = ReceivedPage<PageRoute> & {
+type ReceivedRequest = ReceivedPage<PageRoute> & {
   /** Address at which to show the page again: the request's own, or for a form that of its page. */
   readonly here: string
 }
 
-async function arrive(
+async function receiveRequest(
   context: Context,
   request: IncomingMessage,
   { slug, path, query, found }: Asked,
-): Promise<Arrived | PageAnswer> {
-  if (!found || !isThere(context, slug, found)) return { refusal: 'not_found' }
+): Promise<ReceivedRequest | PageAnswer> {
+  if (!found || !existsOnHost(context, slug, found)) return { refusal: 'not_found' }
   const origin = accountOrigin(context, slug)
   const received = await receivePage(request, found, query, ({ file = null, fromProgram = false }) => ({
     origin: fromProgram ? null : origin,
@@ -167,7 +169,7 @@ async function arrive(
 }
 
 /** Operator routes exist on the operators' host only; on any other they are a 404 for every user. */
-function isThere(context: Context, slug: string, { byMethod }: PathRoutes<PageRoute>): boolean {
+function existsOnHost(context: Context, slug: string, { byMethod }: PathRoutes<PageRoute>): boolean {
   const forOperators = [...byMethod.values()].some(({ access }) => access === 'operator')
   return !forOperators || slug === context.config.operatorAccount
 }
@@ -178,12 +180,12 @@ function fillIn(address: string, fields: FormFields): string {
 
 async function answer(
   context: Context,
-  { route, fields, file, here }: Arrived,
+  { route, fields, file, here }: ReceivedRequest,
   { account, sessionUser, now }: AccountSession,
   frame: Frame,
   browser: PageRequest['browser'],
 ): Promise<PageAnswer> {
-  if (route.needs && !isDoneHere(context, account, sessionUser, route, route.needs)) return { refusal: 'not_found' }
+  if (route.needs && !isSupported(context, account, sessionUser, route, route.needs)) return { refusal: 'not_found' }
   const given: PageRequest = { account, sessionUser, now, fields, file, frame, browser }
   if (route.access === 'anyone') return route.handler(context, given)
   if (!sessionUser) {
@@ -203,7 +205,7 @@ async function answer(
 }
 
 /** Pages about the user's own sign-in depend on the user, all others on the account. */
-function isDoneHere(
+function isSupported(
   context: Context,
   account: HostAccount,
   sessionUser: SessionUser | null,

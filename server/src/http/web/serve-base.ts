@@ -19,7 +19,7 @@ import type { BasePage } from '../route.ts'
 import type { FormRules, PathRoutes } from '../router.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 import { receivePage } from './receive-page.ts'
-import { respondPage, type Surroundings } from './respond.ts'
+import { type ResponseOptions, respondPage } from './respond.ts'
 import { pageRefusalFor } from './serve-account.ts'
 
 export type BaseAsked = {
@@ -48,7 +48,7 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
     const { requestId } = asked
     const nonce = randomBytes(16).toString('base64')
     let frame = frameAt(own, request, asked.path, asked.query, nonce)
-    const around: Surroundings = {
+    const options: ResponseOptions = {
       requestId,
       nonce,
       secure,
@@ -58,14 +58,14 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
     }
     try {
       const received = await receivePage(request, asked.found, asked.query, rulesOf)
-      if ('refusal' in received) return respondPage(response, around, received)
+      if ('refusal' in received) return respondPage(response, options, received)
       const { route, fields } = received
       if (route.method === 'POST') frame = frameAt(own, request, asked.path, formQuery(fields), nonce)
       const cookie = (name: string) => readCookie(request.headers.cookie, name)
       const address = addressOf(request)
-      respondPage(response, around, await route.handler(context, { fields, frame, address, cookie }))
+      respondPage(response, options, await route.handler(context, { fields, frame, address, cookie }))
     } catch (error) {
-      respondPage(response, around, { refusal: pageRefusalFor(context, error) })
+      respondPage(response, options, { refusal: pageRefusalFor(context, error) })
     }
   }
 }

@@ -135,7 +135,7 @@ function statusOf({ deliveredAt, givenUpAt, off }: DeliveryLine): DeliveryRow['s
 
 const ERRORS: readonly DeliveryError[] = ['unreachable', 'timeout', 'tls', 'broken', 'key_retired']
 
-/** Operators find the exact one in webhook_deliveries. */
+/** All of them are shown to developers as `unreachable`; operators find the exact error in webhook_deliveries. */
 const NOT_CONNECTED: readonly (string | null)[] = UNCONNECTED
 
 /** Other errors, such as a URL that was valid when it was added and no longer is, have no text of their own. */

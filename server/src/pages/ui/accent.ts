@@ -10,7 +10,7 @@ const LIGHT_GROUND = '#f4f5f7'
 const DARK_GROUND = '#1a1e25'
 
 /** Slightly above the required 4.5, because a hovered button is mixed with its background a little. */
-const ENOUGH = 5
+const MIN_CONTRAST = 5
 
 /** Null unless the colour is in the stored format (`#rrggbb`, lower case). */
 export function accentFor(colour: string | null): Accent | null {
@@ -20,7 +20,7 @@ export function accentFor(colour: string | null): Accent | null {
 
 function movedTowards(end: string, ground: string, colour: string): string {
   const steps = Array.from({ length: 21 }, (_, step) => mix(colour, end, step / 20))
-  return steps.find((candidate) => contrastRatio(candidate, ground) >= ENOUGH) ?? end
+  return steps.find((candidate) => contrastRatio(candidate, ground) >= MIN_CONTRAST) ?? end
 }
 
 function mix(from: string, to: string, share: number): string {

@@ -1,4 +1,4 @@
-/** The beginning of a list, and the rest behind a word that opens it: a page stays short whatever it lists. */
+/** List that shows its first items and folds the rest into a `<details>` element, so that pages stay short. */
 import type { ComponentChildren } from 'preact'
 import type { Words } from './words.ts'
 

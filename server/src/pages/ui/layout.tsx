@@ -262,7 +262,7 @@ type MenuProps = {
 
 /** The pages of a console. On a phone it is closed, and names the current page; the stylesheet opens it elsewhere. */
 function Menu({ words, label, places, path, parent }: MenuProps) {
-  const current = places.find((place) => whereIs(place, path, parent) !== undefined)
+  const current = places.find((place) => ariaCurrent(place, path, parent) !== undefined)
   return (
     <nav aria-label={words.t(label)}>
       <details>
@@ -295,7 +295,7 @@ type PlaceLinkProps = {
 }
 
 /** Value of `aria-current`: `page` for the page itself, `true` for the entry that it belongs to. */
-function whereIs({ href }: Place, path: string, parent: string | undefined): 'page' | 'true' | undefined {
+function ariaCurrent({ href }: Place, path: string, parent: string | undefined): 'page' | 'true' | undefined {
   if (path === href) return 'page'
   const isWithin =
     (parent ?? WITHIN[path]) === href || (!['/', '/operator'].includes(href) && path.startsWith(`${href}/`))
@@ -305,7 +305,7 @@ function whereIs({ href }: Place, path: string, parent: string | undefined): 'pa
 function PlaceLink({ words, place, path, parent }: PlaceLinkProps) {
   return (
     <li>
-      <a href={place.href} aria-current={whereIs(place, path, parent)}>
+      <a href={place.href} aria-current={ariaCurrent(place, path, parent)}>
         {words.t(place.key)}
       </a>
     </li>

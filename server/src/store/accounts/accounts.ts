@@ -11,7 +11,7 @@ export type Account = {
   readonly externalId: string | null
   readonly createdAt: number
   readonly colour: string | null
-  /** Its administrators are the operators, as a running process said. */
+  /** Its administrators are the operators, as a running process recorded. */
   readonly hasOperators: boolean
   readonly policy: AccountPolicy
 }
@@ -63,7 +63,7 @@ export async function findAccountId(db: Queryable, slug: string): Promise<string
   return rows[0]?.id ?? null
 }
 
-/** Saves which account is the operators', for the command line, which may not be told. */
+/** Saves which account is the operators', for the command line, which may run without OPERATOR_ACCOUNT. */
 export async function markOperatorsAccount(db: Queryable, slug: string): Promise<void> {
   await db.query(
     `update accounts set has_operators = (slug = $1)

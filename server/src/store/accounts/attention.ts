@@ -1,6 +1,6 @@
 /** What waits for an administrator of an account, or fails. */
 import { type AccountAttention, type OwnMatter, ownMatters } from '../../core/accounts/attention.ts'
-import { BREAK_GLASS } from '../../core/provider/provider.ts'
+import { BREAK_GLASS_COUNT } from '../../core/provider/provider.ts'
 import { ENDPOINT_FAILS } from '../operator/attention.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 import { ADMINISTRATOR } from './users.ts'
@@ -48,7 +48,7 @@ export async function readAccountAttention(
   const few = await db.query(
     `select from identity_providers i where i.account_id = $1 and i.state = 'required'
        and (select count(*) from users u where u.id = any(i.break_glass) and u.account_id = i.account_id
-              and u.disabled_at is null and ${ADMINISTRATOR}) < ${BREAK_GLASS}`,
+              and u.disabled_at is null and ${ADMINISTRATOR}) < ${BREAK_GLASS_COUNT}`,
     [account.id],
   )
   return {

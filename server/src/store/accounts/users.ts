@@ -251,7 +251,7 @@ export async function saveHostProfile(tx: Transaction, id: string, profile: Host
 }
 
 /** A management key has set roles or permissions: statements that the host service signed before do not count any more. */
-export async function noteAccessSet(tx: Transaction, id: string): Promise<void> {
+export async function recordAccessSet(tx: Transaction, id: string): Promise<void> {
   await tx.query('update users set access_set_at = now() where id = $1', [id])
 }
 

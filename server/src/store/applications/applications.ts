@@ -125,10 +125,10 @@ export async function listApplications(db: Queryable, ids: readonly string[]): P
 
 /** Grants of an account that are looked at for the applications its users connect. */
 const RECENT_GRANTS = 1_000
-const MAX_AROUND = 100
+const MAX_RELATED = 100
 
 /** Those in `ids`, and up to a hundred more that are related to an account: its own, and those its users connected lately. */
-export async function listApplicationsAround(
+export async function listRelatedApplications(
   db: Queryable,
   accountId: string,
   ids: readonly string[],
@@ -137,7 +137,7 @@ export async function listApplicationsAround(
     `${LISTED} and (a.id = any($2) or a.account_id = $1 or a.id in (
        select g.application_id from grants g where g.account_id = $1 and g.revoked_at is null
        order by g.created_at desc, g.id desc limit ${RECENT_GRANTS}))
-     order by a.id = any($2) desc, a.name, a.id limit ${MAX_AROUND} + cardinality($2::text[])`,
+     order by a.id = any($2) desc, a.name, a.id limit ${MAX_RELATED} + cardinality($2::text[])`,
     [accountId, ids],
   )
   return rows.map(listedFrom)

@@ -117,14 +117,14 @@ export async function readOwnProposedLogo(
   return rows[0]?.logo ?? null
 }
 
-const TO_LOOK_AT = `version = excluded.version, proposed_at = excluded.proposed_at, proposed_by = excluded.proposed_by`
+const NEW_VERSION = `version = excluded.version, proposed_at = excluded.proposed_at, proposed_by = excluded.proposed_by`
 
 /** Proposes a name and keeps the proposed logo, or else the current one. */
 export async function proposeName(tx: Transaction, applicationId: string, by: string, name: string): Promise<void> {
   await tx.query(
     `insert into application_proposals (application_id, version, name, logo, logo_version, proposed_at, proposed_by)
      select id, nextval('application_proposal_versions'), $3, logo, logo_version, now(), $2 from applications where id = $1
-     on conflict (application_id) do update set ${TO_LOOK_AT}, name = excluded.name`,
+     on conflict (application_id) do update set ${NEW_VERSION}, name = excluded.name`,
     [applicationId, by, name],
   )
 }
@@ -140,14 +140,14 @@ export async function proposeLogo(
     `insert into application_proposals (application_id, version, name, logo, logo_version, proposed_at, proposed_by)
      select id, nextval('application_proposal_versions'), name, $3::bytea,
        case when $3::bytea is not null then ${NEW_LOGO_VERSION} end, now(), $2 from applications where id = $1
-     on conflict (application_id) do update set ${TO_LOOK_AT}, logo = excluded.logo,
+     on conflict (application_id) do update set ${NEW_VERSION}, logo = excluded.logo,
        logo_version = excluded.logo_version`,
     [applicationId, by, logo],
   )
 }
 
 /** Turns the current logo, which no operator has reviewed, into a proposal. */
-export async function proposeLogoItHas(tx: Transaction, applicationId: string, by: string | null): Promise<void> {
+export async function proposeCurrentLogo(tx: Transaction, applicationId: string, by: string | null): Promise<void> {
   await tx.query(
     `with taken as (
        update applications a set logo = null, logo_version = null

@@ -47,7 +47,7 @@ export type EventPage = {
 }
 
 /** Number of rows scanned for one filtered page: a rare match takes more pages, but no page takes long. */
-const LOOKED_AT = 5_000
+const MAX_SCAN = 5_000
 
 /**
  * One look-up per event, in the partition of its month. `offset 0` keeps the planner from scanning the chain instead.
@@ -75,7 +75,7 @@ export async function listEvents(
     and ($4::bigint is null or (e.at, e.id) ${beyond} (select c.at, c.id from audit_events c
       where c.id = $4 and ($1::text is null or c.account_id = $1)))`
   const { rows } = await db.query<ListedEvent & { edge: number | null }>(
-    `with edge as (select e.at, e.id from audit_events e where ${inReach} and $8 ${sorted} offset ${LOOKED_AT} limit 1),
+    `with edge as (select e.at, e.id from audit_events e where ${inReach} and $8 ${sorted} offset ${MAX_SCAN} limit 1),
      found as (
        select e.* from audit_events e
        where ${inReach}

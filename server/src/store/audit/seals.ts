@@ -188,7 +188,7 @@ async function readLinks(
 }
 
 /** Events get their ids before they commit, so an event of a slow transaction may be a few ids behind the last seal. */
-const STRAGGLERS = 200
+const MAX_IDS_BEHIND = 200
 
 /** Age of the oldest unsealed event; 0 when there is none. With a long backlog, that of one of the oldest. */
 export async function readSealLagMs(db: Queryable): Promise<number> {
@@ -197,7 +197,7 @@ export async function readSealLagMs(db: Queryable): Promise<number> {
      from (select e.at from audit_events e
        where e.id > (select coalesce(max(s.event_id), 0) - $1 from audit_seals s) and ${NOT_SEALED}
        order by e.id limit 1) e`,
-    [STRAGGLERS],
+    [MAX_IDS_BEHIND],
   )
   return Math.max(0, rows[0]?.lagMs ?? 0)
 }

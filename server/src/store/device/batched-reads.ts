@@ -4,7 +4,7 @@ import { type Queryable, Unavailable } from '../postgres/postgres.ts'
 import { type DeviceCodeKey, type DeviceCodeStatus, readDeviceCodeStatuses } from './codes.ts'
 
 /** Long enough for a busy server to share reads, short enough not to be noticed. */
-const GATHER_MS = 2
+const BATCH_WINDOW_MS = 2
 
 const MAX_PER_READ = 1_000
 
@@ -22,9 +22,9 @@ type Waiting = {
   readonly reject: (error: unknown) => void
 }
 
-export type GatheredReads = { status(key: DeviceCodeKey): Promise<DeviceCodeStatus | null> }
+export type BatchedReads = { status(key: DeviceCodeKey): Promise<DeviceCodeStatus | null> }
 
-export function gatherReads(db: Queryable): GatheredReads {
+export function createBatchedReads(db: Queryable): BatchedReads {
   let waiting: Waiting[] = []
   let running = 0
   let scheduled = false
@@ -36,7 +36,7 @@ export function gatherReads(db: Queryable): GatheredReads {
       scheduled = false
       void read().finally(schedule)
       schedule()
-    }, GATHER_MS)
+    }, BATCH_WINDOW_MS)
   }
 
   const read = async () => {

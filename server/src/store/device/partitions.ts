@@ -58,8 +58,8 @@ export async function dropPartitions(db: Postgres, before: number): Promise<Drop
   const partitions: string[] = []
   let revokedGrants = 0
   for (const name of over) {
-    revokedGrants += (await alone(db, name, (tx) => revokeUncollected(tx, name))) ?? 0
-    const dropped = await alone(db, name, (tx) => dropPartition(tx, name))
+    revokedGrants += (await withDropLock(db, name, (tx) => revokeUncollected(tx, name))) ?? 0
+    const dropped = await withDropLock(db, name, (tx) => dropPartition(tx, name))
     if (dropped) partitions.push(name)
     // The cause that blocks one drop blocks the others as well.
     if (dropped === false) return { partitions, left: over.slice(over.indexOf(name)), revokedGrants }
@@ -68,7 +68,7 @@ export async function dropPartitions(db: Postgres, before: number): Promise<Drop
 }
 
 /** Null when another process is dropping partitions, or has already dropped this one. */
-function alone<T>(db: Postgres, partition: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
+function withDropLock<T>(db: Postgres, partition: string, work: (tx: Transaction) => Promise<T>): Promise<T | null> {
   return db.transaction(async (tx) => {
     if (!(await tryLockByName(tx, 'dropping_partitions'))) return null
     if (!(await listPartitions(tx)).some(({ name }) => name === partition)) return null

@@ -59,7 +59,7 @@ export type ChainWish = {
 }
 
 /** Positions looked at for one page, so that no page takes long. */
-const LOOKED_AT = 20_000
+const MAX_SCAN = 20_000
 
 /**
  * Events in the order of the chain. It is final: no event turns up before one that was read (store/audit/seals.ts).
@@ -72,7 +72,7 @@ export async function listChain(
 ): Promise<{ readonly events: readonly ChainedEvent[]; readonly after: number }> {
   const { rows } = await db.query<ChainedEvent & { end: number }>(
     `with stretch as (select s.position, s.event_id, s.event_at from audit_seals s
-       where s.position > $1 and s.position <= $1 + ${LOOKED_AT} order by s.position),
+       where s.position > $1 and s.position <= $1 + ${MAX_SCAN} order by s.position),
      hidden as (select id from accounts where has_operators or slug = $2)
      select (select coalesce(max(position), $1) from stretch) as end, found.* from (select 1) one left join lateral (
        select s.position, e.at, e.kind, e.actor_kind as "actorKind", e.actor_id as "actorId", e.via,

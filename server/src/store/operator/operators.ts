@@ -1,4 +1,4 @@
-/** Operators in the table users: who gave them access, and who they are at a moment. */
+/** Operators in the table users: who gave them access, and who they are now. */
 import type { Operator } from '../../core/operator/second-operator.ts'
 import { ADMINISTRATOR } from '../accounts/users.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'

@@ -22,9 +22,9 @@ import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts
 export async function migrate(url: string, folder: URL = MIGRATIONS_FOLDER, waitMs = 0): Promise<readonly string[]> {
   const client = await connectWithin(url, waitMs)
   const pooled = await examineConnection(client).then((found) => found.pooled)
-  const turn = pooled ? await connect(url) : null
+  const lockHolder = pooled ? await connect(url) : null
   try {
-    await (turn ? takeTurnInTransaction(turn) : takeTurn(client))
+    await (lockHolder ? acquireLockInTransaction(lockHolder) : acquireLock(client))
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
     const missing = await missingMigrations(client, folder)
     for (const migration of await readMigrations(folder))
@@ -32,7 +32,7 @@ export async function migrate(url: string, folder: URL = MIGRATIONS_FOLDER, wait
     return missing
   } finally {
     await client.end()
-    await turn?.end()
+    await lockHolder?.end()
   }
 }
 
@@ -65,21 +65,21 @@ const TRY_EVERY_MS = 200
  * Polls for the lock instead of waiting in `pg_advisory_lock`: a waiting statement holds a snapshot, and `create index
  * concurrently` waits for every snapshot older than the index. Two runners would deadlock.
  */
-async function takeTurn(client: pg.Client): Promise<void> {
-  while (!(await isLocked(client, 'pg_try_advisory_lock'))) await sleep(TRY_EVERY_MS)
+async function acquireLock(client: pg.Client): Promise<void> {
+  while (!(await tryLock(client, 'pg_try_advisory_lock'))) await sleep(TRY_EVERY_MS)
 }
 
 /** Behind a pooler, a session lock would outlive the client: a transaction holds it, which lasts as long as the connection. */
-async function takeTurnInTransaction(client: pg.Client): Promise<void> {
+async function acquireLockInTransaction(client: pg.Client): Promise<void> {
   for (;;) {
     await client.query('begin; set local idle_in_transaction_session_timeout = 0')
-    if (await isLocked(client, 'pg_try_advisory_xact_lock')) return
+    if (await tryLock(client, 'pg_try_advisory_xact_lock')) return
     await client.query('rollback')
     await sleep(TRY_EVERY_MS)
   }
 }
 
-async function isLocked(client: pg.Client, lock: `pg_try_advisory${'' | '_xact'}_lock`): Promise<boolean> {
+async function tryLock(client: pg.Client, lock: `pg_try_advisory${'' | '_xact'}_lock`): Promise<boolean> {
   const { rows } = await client.query<{ locked: boolean }>(`select ${lock}(${MIGRATION_LOCK}) as locked`)
   return rows[0]?.locked ?? false
 }
@@ -97,13 +97,13 @@ async function apply(client: pg.Client, migration: Migration): Promise<void> {
 /** Requests queue behind a statement that waits for a table lock: it waits this long at most, then lets them pass. */
 const LOCK_TIMEOUT = "lock_timeout = '50ms'"
 
-const LOCK_PATIENCE_MS = 5 * 60_000
+const MAX_LOCK_WAIT_MS = 5 * 60_000
 
 const [LOCK_NOT_AVAILABLE, DEADLOCK_DETECTED] = ['55P03', '40P01']
 
 /** Tries again while another transaction is in the way, at random moments, for five minutes. */
 async function retryLocks(work: () => Promise<unknown>): Promise<void> {
-  for (const until = performance.now() + LOCK_PATIENCE_MS; ; await sleep(randomInt(100, 500))) {
+  for (const until = performance.now() + MAX_LOCK_WAIT_MS; ; await sleep(randomInt(100, 500))) {
     try {
       await work()
       return

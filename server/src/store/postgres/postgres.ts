@@ -294,7 +294,7 @@ function isReadOnly({ cause }: Unavailable): boolean {
  * SQLSTATE classes and codes of temporary failures: connection, resources, shutdown, read-only, idle or running for too
  * long in a transaction, cancelled, locked, serialization failure and deadlock.
  */
-const NOT_NOW = /^(08|53|57P|25006|25P03|25P04|57014|55P03|40001|40P01)/
+const TEMPORARY = /^(08|53|57P|25006|25P03|25P04|57014|55P03|40001|40P01)/
 
 /**
  * Rethrows temporary failures as Unavailable. An error without SQLSTATE did not come from PostgreSQL: it was
@@ -303,6 +303,6 @@ const NOT_NOW = /^(08|53|57P|25006|25P03|25P04|57014|55P03|40001|40P01)/
 export function rethrowAsUnavailable(error: Error): never {
   const state = error instanceof pg.DatabaseError ? error.code : undefined
   const silent = state === undefined
-  if (silent || NOT_NOW.test(state)) throw new Unavailable(`PostgreSQL: ${error.message}`, { silent, cause: error })
+  if (silent || TEMPORARY.test(state)) throw new Unavailable(`PostgreSQL: ${error.message}`, { silent, cause: error })
   throw error
 }

@@ -17,20 +17,20 @@ export const COMMIT = `select pg_logical_emit_message(true, 'latchkey', '') from
  * The function of PostgreSQL that waits for the standby. Its warning means that the commit is visible here and may be
  * missing there. The text of the warning depends on the language of the server, this name does not.
  */
-const WAITS_FOR_STANDBY = 'SyncRepWaitForLSN'
+const STANDBY_WAIT_ROUTINE = 'SyncRepWaitForLSN'
 
-const doubtful = new WeakSet<pg.ClientBase>()
+const unconfirmed = new WeakSet<pg.ClientBase>()
 
 /** Watches every connection of the pool. */
 export function watchCommits(pool: pg.Pool): void {
   pool.on('connect', (client) => {
     client.on('notice', ({ routine }) => {
-      if (routine === WAITS_FOR_STANDBY) doubtful.add(client)
+      if (routine === STANDBY_WAIT_ROUTINE) unconfirmed.add(client)
     })
   })
 }
 
 /** Throws if the standby may lack a commit of this connection, which must not be used again. */
 export function checkCommits(client: pg.ClientBase): void {
-  if (doubtful.has(client)) throw new Error('the standby did not confirm the commit')
+  if (unconfirmed.has(client)) throw new Error('the standby did not confirm the commit')
 }

@@ -43,7 +43,7 @@ function wordsOf(text: string): Words {
 }
 
 /** Expressions with a `from` that names no table. */
-const OTHER_FROMS = /\b(?:extract\s*\(\s*\w+|distinct|substring\s*\(\s*\w+)\s+from\b/gi
+const FROM_WITHOUT_TABLE = /\b(?:extract\s*\(\s*\w+|distinct|substring\s*\(\s*\w+)\s+from\b/gi
 
 const TABLE = /\b(?:insert\s+into|update|delete\s+from|from|join)\s+(?:only\s+)?([a-z_][a-z_0-9.]*)\b(?!\s*\()/i
 
@@ -53,6 +53,6 @@ const TABLE = /\b(?:insert\s+into|update|delete\s+from|from|join)\s+(?:only\s+)?
  */
 function read(text: string): Words {
   const operation = /^[\s(]*([a-z]+)/i.exec(text)?.[1]?.toLowerCase() ?? 'query'
-  const table = TABLE.exec(text.replace(OTHER_FROMS, ''))?.[1]
+  const table = TABLE.exec(text.replace(FROM_WITHOUT_TABLE, ''))?.[1]
   return { operation, table: table ?? null }
 }

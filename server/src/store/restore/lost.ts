@@ -37,7 +37,7 @@ async function missingEvents(db: Queryable, lines: readonly EventLine[]): Promis
   return rows.flatMap(({ place }) => lines[place] ?? [])
 }
 
-/** A generation is journalled after its commit, so a stored one that is older went back. */
+/** A generation is journalled after its commit: if the stored one is lower, that commit was lost. */
 async function missingGenerations(
   db: Queryable,
   lines: readonly Exclude<JournalLine, EventLine>[],
@@ -55,7 +55,7 @@ async function missingGenerations(
 }
 
 /** Lines of the last hour that the journal does not have: a process died between its commit and its write. */
-export async function readUnwritten(db: Queryable, written: readonly JournalLine[]): Promise<readonly string[]> {
+export async function readUnjournalled(db: Queryable, written: readonly JournalLine[]): Promise<readonly string[]> {
   const known = new Set(written.filter(isEventLine).map(({ event, at }) => `${event} ${at}`))
   const { rows } = await db.query<{ line: string }>(journalLines("at > now() - interval '1 hour'"))
   return rows

@@ -31,7 +31,7 @@ export async function revokeAgain(tx: Transaction, actor: Actor, grants: readonl
   return rows.length
 }
 
-/** Never back. Returns how many credentials were behind. */
+/** Raises stored generations and never lowers one. Returns how many credentials were behind. */
 export async function advanceGenerations(tx: Transaction, lines: readonly GenerationLine[]): Promise<number> {
   const advance = async (kind: GenerationLine['kind'], generation: string, issuedAt: string) => {
     const of = lines.filter((line) => line.kind === kind)

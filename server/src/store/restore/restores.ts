@@ -40,11 +40,11 @@ export async function readHistoryState(db: Queryable): Promise<HistoryState> {
   return rows[0] ?? { current: null, known: null }
 }
 
-export type SignOfLife = { readonly at: number | null; readonly now: number }
+export type LastActivity = { readonly at: number | null; readonly now: number }
 
 /** The last time that a process noted its signing key, which each does every ten seconds. */
-export async function readSignOfLife(db: Queryable): Promise<SignOfLife> {
-  const { rows } = await db.query<SignOfLife>('select max(last_signed_at) as at, now() as now from signing_keys')
+export async function readLastActivity(db: Queryable): Promise<LastActivity> {
+  const { rows } = await db.query<LastActivity>('select max(last_signed_at) as at, now() as now from signing_keys')
   return rows[0] ?? { at: null, now: 0 }
 }
 
@@ -59,7 +59,7 @@ export async function insertRestore(tx: Transaction, restore: NewRestore): Promi
   )
 }
 
-/** `journalled`: a journal told of something that was missing. */
+/** `journalled`: a journal had lines whose commits were lost. */
 export async function saveRepeated(
   tx: Transaction,
   id: number,

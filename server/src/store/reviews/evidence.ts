@@ -52,7 +52,7 @@ type Row = {
   any_networks: number
 }
 
-export type Gathered = Pick<Evidence, 'windows' | 'touched'>
+export type WindowEvidence = Pick<Evidence, 'windows' | 'touched'>
 
 /** Returns windows by application. `span` is that of `options.now`. */
 export async function readWindows(
@@ -61,7 +61,7 @@ export async function readWindows(
   span: Span,
   options: Overloads,
   thresholds: Thresholds,
-): Promise<ReadonlyMap<string, Gathered>> {
+): Promise<ReadonlyMap<string, WindowEvidence>> {
   const { rows } = await db.query<Row>({
     ...LONG_QUERY,
     text: `with codes as (
@@ -84,7 +84,7 @@ export async function readWindows(
     ],
   })
   const byApplication = Map.groupBy(rows, (row) => row.application_id)
-  const gather = (id: string): Gathered => {
+  const evidenceOf = (id: string): WindowEvidence => {
     const own = byApplication.get(id) ?? []
     const windows = Array.from({ length: thresholds.windows }, (_, number) =>
       windowFrom(
@@ -97,7 +97,7 @@ export async function readWindows(
       touched: own.find((row) => row.number === null)?.any_ignoring ?? 0,
     }
   }
-  return new Map(applicationIds.map((id) => [id, gather(id)]))
+  return new Map(applicationIds.map((id) => [id, evidenceOf(id)]))
 }
 
 function windowFrom(startsAt: number, row: Row | undefined): Omit<Window, 'overloaded'> {

@@ -240,11 +240,11 @@ export async function setSessionKey(db: Queryable, id: string, keyId: number): P
   await db.query('update sessions set key_id = $2 where id = $1', [id, keyId])
 }
 
-/** Notes that it is being used, unless that was noted within `noteMs`: requests at the same time write once. */
-export async function noteSessionUse(db: Queryable, id: string, noteMs: number): Promise<void> {
+/** Records that the session is being used, at most once within `intervalMs`: requests at the same time write once. */
+export async function recordSessionUse(db: Queryable, id: string, intervalMs: number): Promise<void> {
   await db.query(
     `update sessions set last_used_at = now() where id = $1 and last_used_at <= now() - $2 * interval '1 millisecond'`,
-    [id, noteMs],
+    [id, intervalMs],
   )
 }
 

@@ -24,8 +24,8 @@ const scene = useProviderScene()
 const { connect, browser } = scene
 
 /** As in production: no private addresses. */
-const guarded = createProviders(createOutbound({ privateToo: false, dnsServers: [] }))
-const open = createProviders(createOutbound({ privateToo: true, dnsServers: [] }))
+const guarded = createProviders(createOutbound({ allowPrivate: false, dnsServers: [] }))
+const open = createProviders(createOutbound({ allowPrivate: true, dnsServers: [] }))
 const client = (issuer: string) => ({ issuer, clientId: 'latchkey', clientSecret: 'secret' })
 const REDIRECT = 'https://acme.latchkey.example/sign-in/provider/return'
 

@@ -68,7 +68,7 @@ const addForm = (url: string) =>
 
 /** With a shorter time limit than the service; otherwise the same. */
 const send = () => {
-  const outbound = createOutbound({ privateToo: false, dnsServers: [names.address], patienceMs: 500 })
+  const outbound = createOutbound({ allowPrivate: false, dnsServers: [names.address], timeoutMs: 500 })
   return sendOnce({ ...quiet.context, outbound })
 }
 
@@ -144,7 +144,7 @@ it('AD-03: does not reveal its answer: only the status is stored and shown', asy
   const canary = 'the-inside-of-a-metadata-service'
   const lying = await startReceiver()
   lying.answer({ to: `https://evil.example/${canary}` })
-  const outbound = createOutbound({ privateToo: true, dnsServers: [] })
+  const outbound = createOutbound({ allowPrivate: true, dnsServers: [] })
   const { id } = await makeEndpoint(quiet, `https://${NAME}/`)
   await quiet.database.query('update webhook_endpoints set url = $2 where id = $1', [id, lying.url])
   await happen()

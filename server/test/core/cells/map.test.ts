@@ -1,6 +1,6 @@
 /** The map of cells: buckets, shares, and prefixes of user codes. */
 import { describe, expect, it } from 'vitest'
-import { issuerOf, prefixesOf, spreadOverAll } from '../../../src/core/cells/code-prefix.ts'
+import { issuerOf, prefixesOf, scaleToAllPrefixes } from '../../../src/core/cells/code-prefix.ts'
 import { bucketOfCell, cellOfBucket, homeOf, shareFor } from '../../../src/core/cells/map.ts'
 import { randomDigitsFor } from '../../../src/core/device/user-code.ts'
 
@@ -59,7 +59,7 @@ describe('a prefix that changed its cell', () => {
 it('a guess among the prefixes of a cell succeeds once in a million at most', () => {
   for (const live of [1, 100, 5_000, 1_000_000]) {
     for (const prefixes of [1, 17, 33, 50, 100]) {
-      const digits = randomDigitsFor(Math.max(100, spreadOverAll(live, prefixes)))
+      const digits = randomDigitsFor(Math.max(100, scaleToAllPrefixes(live, prefixes)))
       expect(live / (10 ** digits * (prefixes / 100))).toBeLessThanOrEqual(1.01e-6)
     }
   }

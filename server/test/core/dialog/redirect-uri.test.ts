@@ -8,7 +8,7 @@ import {
   redirectHost,
   redirectOrigin,
   redirectProblem,
-  withAnswer,
+  withResponseParameters,
 } from '../../../src/core/dialog/redirect-uri.ts'
 import { otherPorts, redirectCorpus, registered } from '../../attacks/dialog/redirect-corpus.ts'
 
@@ -253,23 +253,23 @@ describe('an answer', () => {
     ['https://app.example/callback?a=1&', 'https://app.example/callback?a=1&code=lkc_1&state=a'],
     ['https://app.example/?a=%20+%2f&b', 'https://app.example/?a=%20+%2f&b&code=lkc_1&state=a'],
   ])('appended to %s is %s', (uri, answered) => {
-    expect(withAnswer(uri, { code: 'lkc_1', state: 'a' })).toBe(answered)
+    expect(withResponseParameters(uri, { code: 'lkc_1', state: 'a' })).toBe(answered)
   })
 
   test('AP-26 is form-urlencoded, whatever the state holds', () => {
-    expect(withAnswer('https://app.example/', { state: 'a b&code=x#\r\nSet-Cookie: é/?%' })).toBe(
+    expect(withResponseParameters('https://app.example/', { state: 'a b&code=x#\r\nSet-Cookie: é/?%' })).toBe(
       'https://app.example/?state=a+b%26code%3Dx%23%0D%0ASet-Cookie%3A+%C3%A9%2F%3F%25',
     )
   })
 
   test('without parameters leaves the address unchanged', () => {
-    for (const uri of registered) expect(withAnswer(uri, {})).toBe(uri)
+    for (const uri of registered) expect(withResponseParameters(uri, {})).toBe(uri)
   })
 
   test('keeps every character of the address, can be parsed, and has the same host and path', () => {
     fc.assert(
       fc.property(addresses, answers, (uri, given) => {
-        const answered = withAnswer(uri, given)
+        const answered = withResponseParameters(uri, given)
         expect(answered.startsWith(uri)).toBe(true)
         expect(answered.slice(uri.length)).toMatch(/^[\w.*+%&?=-]*$/)
         const [before, after] = [new URL(uri), new URL(answered)]

@@ -88,7 +88,7 @@ describe('an application is suspended', () => {
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY + 1 })).toBe('suspend')
     expect(verdictOf({ windows, warnedAt: NOW - 8 * DAY })).toBe('warn')
     expect(warningState({ warnedAt: NOW - 8 * DAY, now: NOW }, defaultThresholds)).toBe('over')
-    expect(warningState({ warnedAt: NOW - 8 * DAY + 1, now: NOW }, defaultThresholds)).toBe('heard')
+    expect(warningState({ warnedAt: NOW - 8 * DAY + 1, now: NOW }, defaultThresholds)).toBe('effective')
     expect(warningState({ warnedAt: NOW - DAY + 1, now: NOW }, defaultThresholds)).toBe('given')
   })
 })

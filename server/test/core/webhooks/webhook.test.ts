@@ -1,12 +1,12 @@
 /** Webhooks: attempts, and which answers count as delivered. docs/interface.md, "Webhooks". */
 import { describe, expect, test } from 'vitest'
-import { isDelivered, isDeliveryId, isGone, pauseAfter } from '../../../src/core/webhooks/webhook.ts'
+import { isDelivered, isDeliveryId, isGone, retryDelayAfter } from '../../../src/core/webhooks/webhook.ts'
 
 describe('a delivery that failed', () => {
   test('is tried eight times in all, within 31 hours and a quarter, then given up', () => {
-    const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map(pauseAfter)
+    const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map(retryDelayAfter)
     expect(pauses).toEqual([5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000, null])
-    expect(pauseAfter(9)).toBeNull()
+    expect(retryDelayAfter(9)).toBeNull()
     expect(pauses.reduce<number>((sum, pause) => sum + (pause ?? 0), 0)).toBeLessThan(31.25 * 3_600_000)
   })
 })

@@ -49,11 +49,11 @@ describe('new codes and dialogs', () => {
     [10, 5],
     [3, 1],
     [1, 1],
-  ])('with %d connections, %d run at a time', async (connections, abreast) => {
+  ])('with %d connections, %d run at a time', async (connections, concurrent) => {
     const load = makeLoad({ connections })
     const all = Array.from({ length: 8 }, () => held(load))
     await turn()
-    expect(all.filter(({ begun }) => begun())).toHaveLength(abreast)
+    expect(all.filter(({ begun }) => begun())).toHaveLength(concurrent)
     for (const each of all) each.finish()
     expect(await Promise.all(all.map(({ outcome }) => outcome))).toEqual(all.map(() => 'done'))
   })

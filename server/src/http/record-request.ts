@@ -12,7 +12,7 @@ const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 const MAX_MESSAGE_LENGTH = 300
 
 /** Runs after the response is under way. `maybeSecretInUrl`: check the query for a secret. */
-export function noteRequest(
+export function recordRequest(
   context: Context,
   route: Endpoint,
   request: ApiRequest,
@@ -26,14 +26,20 @@ export function noteRequest(
   // A credential is reported by a third party who found it; an application named in that request is not its caller.
   if (route.operation.id === 'reportCredential') return
   try {
-    note(context, route, request, maybeSecretInUrl, answer)
+    recordUsage(context, route, request, maybeSecretInUrl, answer)
   } catch (error) {
     context.events.unexpected('usage', error)
   }
 }
 
-function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecretInUrl: boolean, answer: Answer): void {
-  const { applicationId, secret } = whoAsks(route, request)
+function recordUsage(
+  context: Context,
+  route: Endpoint,
+  request: ApiRequest,
+  maybeSecretInUrl: boolean,
+  answer: Answer,
+): void {
+  const { applicationId, secret } = readClaimedApplication(route, request)
   if (!applicationId) return
   // A public application has no secret, so every request in its name counts as authenticated. Checked for an unknown
   // application as well: on a busy machine the client notices how long the server works after its response.
@@ -48,13 +54,13 @@ function note(context: Context, route: Endpoint, request: ApiRequest, maybeSecre
   context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
 }
 
-type Asking = { readonly applicationId: string | null; readonly secret: string | null }
+type ClaimedApplication = { readonly applicationId: string | null; readonly secret: string | null }
 
 /**
  * The application that a request claims to come from. Also read when the rest of the request is malformed: those are
  * the errors that its developer will look for.
  */
-function whoAsks(route: Endpoint, request: ApiRequest): Asking {
+function readClaimedApplication(route: Endpoint, request: ApiRequest): ClaimedApplication {
   const standard = route.dialect === 'standard'
   const asked = standard ? readable(() => readClient(request)) : null
   if (asked) return asked.client
