@@ -27,12 +27,12 @@ export function authorizedFetch(
   return async (input, init = {}) => {
     if (!allowInsecureRequests && !isSecure(addressOf(input))) throw insecure()
     const credentials = await unlessAborted(tokens.fresh, signalOf(input, init))
-    const response = await sendAlong(send, input, init, credentials)
+    const response = await sendWithCredential(send, input, init, credentials)
     if (response.status !== 401 || !canRepeat(input, init)) return response
     const renewed = await unlessAborted(() => tokens.afterRefusal(credentials), signalOf(input, init))
     if (!renewed) return response
     await response.body?.cancel()
-    return sendAlong(send, input, init, renewed)
+    return sendWithCredential(send, input, init, renewed)
   }
 }
 
@@ -50,7 +50,12 @@ function signalOf(input: Input, init: RequestInit): AbortSignal | null | undefin
   return init.signal ?? (input instanceof Request ? input.signal : null)
 }
 
-async function sendAlong(send: Fetch, input: Input, init: RequestInit, credentials: Credentials): Promise<Response> {
+async function sendWithCredential(
+  send: Fetch,
+  input: Input,
+  init: RequestInit,
+  credentials: Credentials,
+): Promise<Response> {
   const asked = init.redirect ?? (input instanceof Request ? input.redirect : 'follow')
   const headers = new Headers(init.headers ?? (input instanceof Request ? input.headers : undefined))
   headers.set('authorization', `Bearer ${bearerOf(credentials)}`)

@@ -133,7 +133,7 @@ export function createParts(options: ClientOptions): Parts {
     store,
     holdPolls: options.holdPolls ?? true,
     application: appSecret ? { SVCappid: appId, SVCsecret: appSecret } : { SVCappid: appId },
-    tell: (name, value) => {
+    emit: (name, value) => {
       for (const listener of listeners[name]) inform(listener, value)
     },
   }

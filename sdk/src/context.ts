@@ -19,5 +19,5 @@ export interface Context {
   readonly holdPolls: boolean
   /** Identifies the application in every request. A public application has no secret. */
   readonly application: { readonly SVCappid: string; readonly SVCsecret?: string }
-  readonly tell: <K extends keyof ClientEvents>(name: K, value: ClientEvents[K]) => void
+  readonly emit: <K extends keyof ClientEvents>(name: K, value: ClientEvents[K]) => void
 }

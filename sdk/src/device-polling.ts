@@ -50,7 +50,7 @@ export interface Polls<V extends Variant = Variant> {
 const GRACE_MS = 60_000
 
 /** The service answers `pending` when it cannot look the code up: docs/interface.md, "When PostgreSQL or Redis is unavailable". */
-const NOBODY_KNOWS =
+const OUTCOME_UNKNOWN =
   'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
 
 /**
@@ -62,7 +62,7 @@ const NOBODY_KNOWS =
 export async function pollUntilDecided<V extends Variant>(
   polls: Polls<V>,
   signal: AbortSignal,
-  tell: (event: DeviceEvent<V>) => void,
+  notify: (event: DeviceEvent<V>) => void,
 ): Promise<DeviceEvent<V>> {
   const {
     context: { clock, holdPolls },
@@ -87,12 +87,12 @@ export async function pollUntilDecided<V extends Variant>(
       faults = 0
       if (typeof event !== 'string') return event
       if (waitedMs > maxMs)
-        throw new LatchkeyError('unavailable', { message: NOBODY_KNOWS, requestId: answer.requestId })
+        throw new LatchkeyError('unavailable', { message: OUTCOME_UNKNOWN, requestId: answer.requestId })
       delayMs =
         answer.held && event === 'pending' && answer.retryAfter !== undefined
           ? heldDelayMs(answer.retryAfter)
           : atLeast(polls, pace(), answer.retryAfter)
-      tell({ type: event, nextPollAt: clock.now() + delayMs })
+      notify({ type: event, nextPollAt: clock.now() + delayMs })
     } catch (error) {
       if (!isTransient(error) || waitedMs > maxMs || overdueMs > GRACE_MS) throw error
       faults += 1

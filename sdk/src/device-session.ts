@@ -94,19 +94,19 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
     if (this.#polling) return
     const polling = new AbortController()
     this.#polling = polling
-    const tell = (step: Step<V>) => {
+    const notify = (step: Step<V>) => {
       if (polling.signal.aborted) return
       for (const listener of this.#listeners) listener(step)
     }
-    pollUntilDecided(this.#polls, polling.signal, (event) => tell({ event }))
+    pollUntilDecided(this.#polls, polling.signal, (event) => notify({ event }))
       .then(
         (event) => {
           this.#last = { event }
-          tell(this.#last)
+          notify(this.#last)
         },
         (error: unknown) => {
           if (isFinal(error)) this.#last = { error }
-          tell({ error })
+          notify({ error })
         },
       )
       .finally(() => {

@@ -10,9 +10,9 @@ import {
   addressOf,
   createAttempt,
   type Exchanger,
-  keepAttempt,
   type Returned,
   readCode,
+  storeAttempt,
   takeAttempt,
 } from './dialog/attempt.ts'
 import { type DialogCode, exchangeCode } from './dialog/exchange.ts'
@@ -188,7 +188,7 @@ function checkOrigin(page: Page, redirectUri: string): void {
  * `dialog_closed`.
  */
 function leave(page: Page, attempt: Attempt, address: string, signal: AbortSignal): Promise<never> {
-  keepAttempt(page, attempt)
+  storeAttempt(page, attempt)
   page.location.assign(address)
   return new Promise((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason))

@@ -101,24 +101,24 @@ type FakeConnection = { baseUrl: string; fetch: FakeService['fetch']; clock: Fak
  * ```
  */
 export function createFakeService(options: FakeServiceOptions = {}): FakeService {
-  let underWay = 0
+  let inFlight = 0
   let faulty = false
   const { jump, ...clock } = createFakeClock(options.startAt ?? Date.now(), {
-    busy: () => underWay > 0,
+    busy: () => inFlight > 0,
     worthwhile: () => faulty || hasOutcome(world),
   })
   const world = createWorld(options, clock)
   const faults: FakeFault[] = []
   const requests: FakeRequest[] = []
 
-  async function meet(request: Request): Promise<Response> {
+  async function handle(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url)
-    const note = (status: number | null, error: string | null) =>
+    const record = (status: number | null, error: string | null) =>
       requests.push({ method: request.method, path: pathname, status, error, at: clock.now() })
     const fault = faults.shift()
     faulty = fault !== undefined
     if (fault === 'network') {
-      note(null, null)
+      record(null, null)
       throw new TypeError('fetch failed')
     }
     const answer: FakeAnswer =
@@ -126,7 +126,7 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
         ? { refusal: 'unavailable', headers: { 'retry-after': '2' } }
         : await answerTo(world, request, pathname)
     const response = writeAnswer(answer, pathname.startsWith('/oauth/') ? 'standard' : 'native')
-    note(fault === 'lost_answer' ? null : response.status, 'refusal' in answer ? answer.refusal : null)
+    record(fault === 'lost_answer' ? null : response.status, 'refusal' in answer ? answer.refusal : null)
     if (fault === 'lost_answer') throw new TypeError('fetch failed')
     return response
   }
@@ -135,11 +135,11 @@ export function createFakeService(options: FakeServiceOptions = {}): FakeService
     const request = new Request(input, init)
     if (new URL(request.url).origin !== new URL(world.baseUrl).origin) throw new TypeError('fetch failed')
     request.signal.throwIfAborted()
-    underWay += 1
+    inFlight += 1
     try {
-      return await meet(request)
+      return await handle(request)
     } finally {
-      underWay -= 1
+      inFlight -= 1
     }
   }
 

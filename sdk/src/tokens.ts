@@ -33,32 +33,32 @@ export interface Tokens {
 }
 
 /** Renewal starts this long before expiry, or in the last tenth of the lifetime if that is shorter. */
-const EAGER_MS = 5 * 60_000
-const EAGER_SHARE = 0.1
+const RENEW_BEFORE_MS = 5 * 60_000
+const RENEW_BEFORE_SHARE = 0.1
 /** If a renewal takes longer than this, the current token is used while it is still valid. */
-const PATIENCE_MS = 2_000
+const MAX_RENEWAL_WAIT_MS = 2_000
 /** Pause after a failed renewal while the current token is still valid. */
 const PAUSE_MS = 10_000
 /** A token rejected this soon after it was issued was not rejected for its age: renewing it does not help. */
-const YOUNG_MS = 5_000
+const JUST_ISSUED_MS = 5_000
 /** Shorter than for a refresh: the caller waits for the revocation, and can call it again. */
 const REVOKE_WITHIN_MS = 5_000
 /** Tolerated clock difference between two machines that share a store. */
-const CLOCKS_DIFFER_MS = 60_000
+const MAX_CLOCK_SKEW_MS = 60_000
 
 export function createTokens(context: Context): Tokens {
-  const { clock, application, tell } = context
+  const { clock, application, emit } = context
   const { read, write, clear, withLock } = keepIn(context.store)
   /** Jitter, so that the processes of an application do not all renew in the same second. */
   const spread = 0.8 + 0.4 * Math.random()
-  let flight: Promise<TokenSet> | null = null
+  let currentRenewal: Promise<TokenSet> | null = null
   let pausedUntil = 0
   let ended: { readonly refreshToken: string; readonly error: LatchkeyError } | null = null
 
   /** Stores credentials before they are used and before listeners are notified. */
   const keep = async <T extends Credentials>(credentials: T): Promise<T> => {
     await write(credentials)
-    tell('tokens', credentials)
+    emit('tokens', credentials)
     return credentials
   }
 
@@ -82,38 +82,38 @@ export function createTokens(context: Context): Tokens {
     const now = await replaced()
     if (now) return asTokenSet(now)
     ended = { refreshToken: kept.refreshToken, error }
-    tell('reauthorize', error)
+    emit('reauthorize', error)
     throw error
   }
 
   /** `seen` is the outdated token set. If the store holds another one by now, that one is newer and is used. */
   const renew = (seen: TokenSet): Promise<TokenSet> => {
-    flight ??= withLock(async () => {
+    currentRenewal ??= withLock(async () => {
       const kept = asTokenSet(await read())
       return kept.accessToken === seen.accessToken ? refresh(kept) : kept
     }).finally(() => {
-      flight = null
+      currentRenewal = null
     })
-    return flight
+    return currentRenewal
   }
 
   /**
-   * Renews while the current token is still valid: waits PATIENCE_MS at most, and falls back to the current token if
-   * the renewal fails, except with `reauthorize` or `store`.
+   * Renews while the current token is still valid: waits MAX_RENEWAL_WAIT_MS at most, and falls back to the current
+   * token if the renewal fails, except with `reauthorize` or `store`.
    */
   const renewSoon = async (kept: TokenSet): Promise<TokenSet> => {
     if (clock.now() < pausedUntil) return kept
-    const patience = new AbortController()
+    const timeout = new AbortController()
     const renewal = renew(kept).catch((error: unknown) => {
       if (error instanceof LatchkeyError && ['reauthorize', 'store'].includes(error.code)) throw error
       pausedUntil = clock.now() + PAUSE_MS
       return kept
     })
     try {
-      return await Promise.race([renewal, clock.sleep(PATIENCE_MS, patience.signal).then(() => kept)])
+      return await Promise.race([renewal, clock.sleep(MAX_RENEWAL_WAIT_MS, timeout.signal).then(() => kept)])
     } finally {
       renewal.catch(() => {})
-      patience.abort()
+      timeout.abort()
     }
   }
 
@@ -134,14 +134,14 @@ export function createTokens(context: Context): Tokens {
       if (ended?.refreshToken === kept.refreshToken) throw ended.error
       const now = clock.now()
       const left = kept.expiresAt - now
-      const eager = Math.min(EAGER_MS, (kept.expiresAt - kept.issuedAt) * EAGER_SHARE) * spread
+      const renewBefore = Math.min(RENEW_BEFORE_MS, (kept.expiresAt - kept.issuedAt) * RENEW_BEFORE_SHARE) * spread
       // Issued in the future: this machine's clock was set back, so it cannot tell the expiry either.
-      const doubtful = kept.issuedAt > now + CLOCKS_DIFFER_MS
-      if (left > eager && !doubtful) return kept
-      return left > PATIENCE_MS ? renewSoon(kept) : renew(kept)
+      const doubtful = kept.issuedAt > now + MAX_CLOCK_SKEW_MS
+      if (left > renewBefore && !doubtful) return kept
+      return left > MAX_RENEWAL_WAIT_MS ? renewSoon(kept) : renew(kept)
     },
     afterRefusal: async (used) => {
-      if (used.variant === 'access_key' || Math.abs(clock.now() - used.issuedAt) < YOUNG_MS) return null
+      if (used.variant === 'access_key' || Math.abs(clock.now() - used.issuedAt) < JUST_ISSUED_MS) return null
       return renew(used)
     },
     replace: (work) => withLock(async () => keep(await work(await read()))),

@@ -52,10 +52,10 @@ export interface Verifier {
 const DEFAULT_CACHE_SECONDS = 10
 const MAX_CACHE_SECONDS = 30
 /** Negative results are cached shorter: the cause may be temporary. */
-const REFUSED_FOR_MS = 3_000
-const MAX_REMEMBERED = 10_000
+const NEGATIVE_CACHE_MS = 3_000
+const MAX_CACHED = 10_000
 /** Negative results have a cache of their own, so that made-up credentials do not evict valid ones. */
-const MAX_REFUSED = 1_000
+const MAX_NEGATIVE_CACHED = 1_000
 const TIME_LIMIT_MS = 5_000
 
 /** Text in any other form is rejected without a request. docs/interface.md, "Credentials". */
@@ -86,8 +86,8 @@ export function createVerifier(options: VerifierOptions): Verifier {
     throw new LatchkeyError('invalid_request', { message: `cacheSeconds is from 0 to ${MAX_CACHE_SECONDS}.` })
   }
   const wire = createWire({ ...options, clock })
-  const good = createMemory<VerifiedCredential>(MAX_REMEMBERED, clock)
-  const bad = createMemory<true>(MAX_REFUSED, clock)
+  const validCredentials = createExpiringCache<VerifiedCredential>(MAX_CACHED, clock)
+  const invalidCredentials = createExpiringCache<true>(MAX_NEGATIVE_CACHED, clock)
   const asking = new Map<string, Promise<VerifiedCredential | null>>()
 
   async function ask(credential: string): Promise<VerifiedCredential | null> {
@@ -97,18 +97,18 @@ export function createVerifier(options: VerifierOptions): Verifier {
     const verified = readVerified(answer, form)
     // Counted from the request: a revocation after it cannot be in the response.
     const until = askedAt + cacheSeconds * 1000
-    if (verified) good.set(credential, verified, Math.min(until, verified.expiresAt ?? until))
-    else bad.set(credential, true, askedAt + Math.min(REFUSED_FOR_MS, cacheSeconds * 1000))
+    if (verified) validCredentials.set(credential, verified, Math.min(until, verified.expiresAt ?? until))
+    else invalidCredentials.set(credential, true, askedAt + Math.min(NEGATIVE_CACHE_MS, cacheSeconds * 1000))
     return verified
   }
 
   async function verify(credential: string): Promise<VerifiedCredential | null> {
     if (!CREDENTIAL.test(credential)) return null
-    const known = good.get(credential)
+    const known = validCredentials.get(credential)
     if (known) return known
-    if (bad.get(credential)) return null
-    const underWay = asking.get(credential)
-    if (underWay) return underWay
+    if (invalidCredentials.get(credential)) return null
+    const inFlight = asking.get(credential)
+    if (inFlight) return inFlight
     const asked = ask(credential).finally(() => asking.delete(credential))
     asking.set(credential, asked)
     return asked
@@ -139,13 +139,13 @@ function readVerified(answer: Answer, form: Record<string, string>): VerifiedCre
   }
 }
 
-interface Memory<T> {
+interface ExpiringCache<T> {
   get(key: string): T | undefined
   set(key: string, value: T, until: number): void
 }
 
 /** Cache with expiry and LRU eviction. */
-function createMemory<T>(max: number, clock: Clock): Memory<T> {
+function createExpiringCache<T>(max: number, clock: Clock): ExpiringCache<T> {
   const entries = new Map<string, { readonly value: T; readonly until: number }>()
   return {
     get: (key) => {

@@ -73,12 +73,12 @@ function refusedDialog(refusal: string | undefined): LatchkeyError {
   })
 }
 
-const KEPT = 'latchkey.dialog.'
+const STORAGE_PREFIX = 'latchkey.dialog.'
 
 /** Stores the attempt across the redirect of this window, which discards all other state. */
-export function keepAttempt({ sessionStorage }: Page, attempt: Attempt): void {
+export function storeAttempt({ sessionStorage }: Page, attempt: Attempt): void {
   try {
-    sessionStorage.setItem(KEPT + attempt.state, JSON.stringify(attempt))
+    sessionStorage.setItem(STORAGE_PREFIX + attempt.state, JSON.stringify(attempt))
   } catch {
     throw new LatchkeyError('store', { message: 'The browser does not let this page use sessionStorage.' })
   }
@@ -87,8 +87,8 @@ export function keepAttempt({ sessionStorage }: Page, attempt: Attempt): void {
 /** Reads and removes the attempt: a repeated response finds none. */
 export function takeAttempt({ sessionStorage }: Page, state: string): Attempt | null {
   try {
-    const kept = sessionStorage.getItem(KEPT + state)
-    sessionStorage.removeItem(KEPT + state)
+    const kept = sessionStorage.getItem(STORAGE_PREFIX + state)
+    sessionStorage.removeItem(STORAGE_PREFIX + state)
     return kept === null ? null : (JSON.parse(kept) as Attempt)
   } catch {
     return null

@@ -17,7 +17,7 @@ export function openWindow(page: Page, name: string): DialogWindow | null {
   return page.open('', name, `popup,width=${WIDTH},height=${HEIGHT},left=${left | 0},top=${top | 0}`)
 }
 
-const LOOK_EVERY_MS = 250
+const CHECK_EVERY_MS = 250
 /** Wait after the window has closed: its response may still arrive. */
 const GRACE_MS = 5_000
 /**
@@ -41,9 +41,9 @@ export async function awaitAnswer(
   const over = new AbortController()
   const end = () => over.abort(signal.reason)
   signal.addEventListener('abort', end)
-  let hear: (event: PageEvent) => void = () => {}
-  const heard = new Promise<Returned>((resolve, reject) => {
-    hear = (event) => {
+  let receive: (event: PageEvent) => void = () => {}
+  const received = new Promise<Returned>((resolve, reject) => {
+    receive = (event) => {
       const returned = readMessage(event.data)
       if (!returned) return
       if (returned.get('state') === state) return resolve(returned)
@@ -51,29 +51,29 @@ export async function awaitAnswer(
       if (event.source === popup) reject(new LatchkeyError('state_mismatch'))
     }
   })
-  const hearOpener = (event: PageEvent) => {
-    if (event.origin === page.location.origin) hear(event)
+  const receiveFromOpener = (event: PageEvent) => {
+    if (event.origin === page.location.origin) receive(event)
   }
-  channel.addEventListener('message', hear)
-  page.addEventListener('message', hearOpener)
+  channel.addEventListener('message', receive)
+  page.addEventListener('message', receiveFromOpener)
   try {
-    const returned = await Promise.race([heard, watch(popup, clock, over.signal)])
+    const returned = await Promise.race([received, watch(popup, clock, over.signal)])
     channel.postMessage(RECEIVED)
     return returned
   } finally {
     over.abort()
     signal.removeEventListener('abort', end)
-    page.removeEventListener('message', hearOpener)
+    page.removeEventListener('message', receiveFromOpener)
     channel.close()
   }
 }
 
-/** Throws `dialog_closed` when the window is gone, the reason of the signal. */
+/** Throws `dialog_closed` when the window is gone, or the reason of the signal when it aborts. */
 async function watch(popup: DialogWindow, clock: Clock, signal: AbortSignal): Promise<never> {
   let seen = 0
   let goneAt: number | null = null
   for (;;) {
-    await clock.sleep(LOOK_EVERY_MS, signal)
+    await clock.sleep(CHECK_EVERY_MS, signal)
     if (!popup.closed) {
       if (isElsewhere(popup)) seen += 1
       goneAt = null

@@ -55,13 +55,13 @@ const UNAVAILABLE: Refused = {
 }
 
 /** Errors answered with 503: the service could not be asked, which is not the caller's fault. */
-const PASSING: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests']
+const TEMPORARY: readonly ErrorCode[] = ['network', 'unavailable', 'too_many_requests']
 
 async function find(verifier: Verifier, presented: string): Promise<VerifiedCredential | null | 'unknown'> {
   try {
     return await verifier.verify(presented)
   } catch (error) {
-    if (isLatchkeyError(error) && PASSING.includes(error.code)) return 'unknown'
+    if (isLatchkeyError(error) && TEMPORARY.includes(error.code)) return 'unknown'
     throw error
   }
 }

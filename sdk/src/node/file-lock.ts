@@ -12,7 +12,7 @@ const TOUCH_EVERY_MS = 5_000
 const STALE_AFTER_MS = 30_000
 /** Longer than any renewal takes, retries included. */
 const GIVE_UP_AFTER_MS = 90_000
-const LOOK_EVERY_MS = 50
+const CHECK_EVERY_MS = 50
 
 export async function withFileLock<T>(path: string, work: () => Promise<T>): Promise<T> {
   const mine = `${process.pid} ${hostname()} ${randomUUID()}`
@@ -38,7 +38,7 @@ async function acquire(path: string, mine: string): Promise<void> {
       const message = `${path} is held by another process that does not come to an end. If there is none, remove the file.`
       throw new LatchkeyError('store', { message })
     }
-    await sleep(LOOK_EVERY_MS * (0.5 + Math.random()))
+    await sleep(CHECK_EVERY_MS * (0.5 + Math.random()))
   }
 }
 

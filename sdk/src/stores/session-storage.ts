@@ -20,7 +20,7 @@ interface Renewal {
 }
 
 export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions = {}): Store {
-  const storage = storageHere()
+  const storage = requireStorage()
   const queue = createQueue()
   const channel = 'BroadcastChannel' in globalThis ? new BroadcastChannel(`latchkey:${key}`) : null
   const read = (): Credentials | null => {
@@ -48,7 +48,7 @@ export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions 
 }
 
 /** A browser that blocks storage throws on mere access to the property. */
-function storageHere(): Storage {
+function requireStorage(): Storage {
   let found: Storage | undefined
   try {
     found = globalThis.sessionStorage

@@ -16,7 +16,7 @@ export interface FakeClock extends Clock {
 export type FakeOccasion = { busy(): boolean; worthwhile(): boolean }
 
 /** The real `setTimeout`, captured before a test runner installs fake timers: this clock must not stop with those. */
-const { setTimeout: later } = globalThis
+const { setTimeout: realSetTimeout } = globalThis
 
 type Sleeper = { readonly dueAt: number; wake(): void }
 
@@ -26,7 +26,7 @@ export function createFakeClock(startAt: number, { busy, worthwhile }: FakeOccas
   let sleepers: readonly Sleeper[] = []
   let jumping = false
 
-  const turn = () => new Promise<void>((resolve) => later(resolve, 1))
+  const turn = () => new Promise<void>((resolve) => realSetTimeout(resolve, 1))
 
   /** Waits until clients that were woken or answered have had time to reach their next wait. */
   async function quiet(): Promise<void> {

@@ -19,7 +19,7 @@ const MAX_STATE_BYTES = 1024
 /** How long a repeated poll with the same Idempotency-Key gets the same outcome. */
 const REPEAT_MS = 10 * 60_000
 /** A poll before this share of the interval has passed is too early. */
-const TOLERATED = 0.9
+const MIN_INTERVAL_SHARE = 0.9
 
 export function requestCode(variant: FakeVariant, world: FakeWorld, parameters: FakeParameters): FakeAnswer {
   authenticate(world, required(parameters, 'SVCappid'), required(parameters, 'SVCsecret'))
@@ -82,7 +82,7 @@ function pace(world: FakeWorld, code: FakeCode): FakeAnswer {
   const { interval } = world.lifetimes
   const now = world.now()
   const headers = { 'retry-after': String(interval) }
-  const early = code.lastPollAt !== null && now < code.lastPollAt + interval * 1000 * TOLERATED
+  const early = code.lastPollAt !== null && now < code.lastPollAt + interval * 1000 * MIN_INTERVAL_SHARE
   if (early) return { refusal: 'slow_down', headers }
   code.lastPollAt = now
   return { refusal: 'auth_pending', headers }
