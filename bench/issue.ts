@@ -38,9 +38,9 @@ const ROUNDS = 15
 /** Long enough that the start of pgbench's connections, and their first statements, do not count. */
 const ROUND_SECONDS = 3
 
-/** Codes of a warm-up. A round gets MORE times as many as its warm-up used: inserting more would load PostgreSQL. */
+/** Codes of a warm-up. A round gets SPARE_FACTOR times as many as its warm-up used: inserting more would load PostgreSQL. */
 const WARM_UP_CODES = 12_000
-const MORE = 2
+const SPARE_FACTOR = 2
 
 export const benchIssue: Benchmark = async (run) => {
   const service = await startTestService({}, { listen: false })
@@ -177,8 +177,8 @@ async function measure(service: TestService, granted: Granted, folder: string, s
     await round(many)
     const warm = await round(many)
     const codes = {
-      ours: Math.ceil(warm.ours.requests * MORE) + CONNECTIONS,
-      reference: Math.ceil(warm.reference.requests * MORE) + CLIENTS,
+      ours: Math.ceil(warm.ours.requests * SPARE_FACTOR) + CONNECTIONS,
+      reference: Math.ceil(warm.reference.requests * SPARE_FACTOR) + CLIENTS,
     }
     await service.database.query('analyze device_codes, grants')
     const rounds: Awaited<ReturnType<typeof round>>[] = []

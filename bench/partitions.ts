@@ -94,10 +94,10 @@ async function pollFor(ms: number): Promise<number[]> {
   for (let number = 0; performance.now() - startedAt < ms; await sleep(TICK_MS)) {
     const due = ((performance.now() - startedAt) * POLLS_PER_SECOND) / 1000
     for (; number < due; number += 1) {
-      const shouldAskAt = startedAt + (number * 1000) / POLLS_PER_SECOND
+      const dueAt = startedAt + (number * 1000) / POLLS_PER_SECOND
       polls.push(
         poll(number % 10 === 0).then(
-          () => void took.push(performance.now() - shouldAskAt),
+          () => void took.push(performance.now() - dueAt),
           () => void refused++,
         ),
       )

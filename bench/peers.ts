@@ -14,8 +14,8 @@ const FOLDER = join(import.meta.dirname, 'peers')
 
 export const PEERS = ['oidc-provider', 'better-auth'] as const
 
-/** What a program of the folder tells on its first line. */
-type Told = {
+/** What a program of the folder prints on its first line, as JSON. */
+type PeerDescription = {
   readonly address: string
   readonly poll: Sent & { readonly bodies: readonly string[] }
   readonly verify: Sent & { readonly method: 'GET' | 'POST'; readonly body: string; readonly shows: string }
@@ -32,9 +32,12 @@ export async function benchPeers(write: boolean): Promise<Map<string, Measured>>
       stdio: ['ignore', 'pipe', 'ignore'],
     })
     try {
-      const told = await read(child.stdout)
-      const driven = { address: told.address, cpuSeconds: () => cpuSeconds([child.pid ?? 0]) }
-      const [polled, verified] = [await comparePoll(driven, told.poll), await compareVerify(driven, told.verify)]
+      const description = await read(child.stdout)
+      const driven = { address: description.address, cpuSeconds: () => cpuSeconds([child.pid ?? 0]) }
+      const [polled, verified] = [
+        await comparePoll(driven, description.poll),
+        await compareVerify(driven, description.verify),
+      ]
       for (const [kind, compared] of Object.entries({ poll: polled, verify: verified })) {
         const name = `${kind} of ${peer}`
         rows.set(name, await measureAndPrint(name, async () => ({ ...compared, missed: [] })))
@@ -49,7 +52,7 @@ export async function benchPeers(write: boolean): Promise<Map<string, Measured>>
 }
 
 /** Other lines are warnings about in-memory storage. */
-async function read(stream: Readable | null): Promise<Told> {
+async function read(stream: Readable | null): Promise<PeerDescription> {
   if (!stream) throw new Error('a peer has no output')
   for await (const line of createInterface({ input: stream })) if (line.startsWith('{')) return JSON.parse(line)
   throw new Error('a peer ended')
@@ -57,13 +60,16 @@ async function read(stream: Readable | null): Promise<Told> {
 
 type Driven = Parameters<typeof compareWithBare>[0]
 
-function comparePoll(driven: Driven, { path, headers, bodies }: Told['poll']): Promise<Comparison> {
+function comparePoll(driven: Driven, { path, headers, bodies }: PeerDescription['poll']): Promise<Comparison> {
   const requests = postingScript(bodies, headers)
   const expected = "status == 400 and body:find('authorization_pending')"
   return compareWithBare(driven, { path, requests, expected, refused: 'all' }, { raw: bodies[0] ?? '', headers })
 }
 
-function compareVerify(driven: Driven, { method, path, headers, body, shows }: Told['verify']): Promise<Comparison> {
+function compareVerify(
+  driven: Driven,
+  { method, path, headers, body, shows }: PeerDescription['verify'],
+): Promise<Comparison> {
   const fields = Object.entries(headers).map(([name, value]) => `wrk.headers['${name}'] = '${value}'`)
   const requests = `wrk.method = '${method}'\nwrk.body = '${body}'\n${fields.join('\n')}\n`
   const expected = `status == 200 and body:find('${shows}', 1, true)`

@@ -12,14 +12,14 @@ const FORM = /^[a-z][a-z0-9-]*(, [a-z][a-z0-9-]*)*: ([a-z]\S*) \S/
 /** First words that are not imperative verbs: participles, articles, pronouns, conjunctions. */
 const NOT_IMPERATIVE =
   /(ed|ing)$|^(the|a|an|what|who|whoever|where|when|nobody|nothing|every|each|all|no|one|it|its|is|are|to|so|in|on|of)$/
-const IMPERATIVE_ALL_THE_SAME = ['embed', 'feed', 'need', 'shed', 'speed', 'bring', 'ping', 'string']
+const IMPERATIVE_EXCEPTIONS = ['embed', 'feed', 'need', 'shed', 'speed', 'bring', 'ping', 'string']
 
 export function subjectProblem(subject: string): string | null {
   if (/^(Merge|Revert) /.test(subject)) return null
   if (subject.length > MAX_LENGTH) return `${subject.length} characters, at most ${MAX_LENGTH}`
   const verb = FORM.exec(subject)?.[2]
   if (verb === undefined) return 'not "scope: imperative subject"'
-  if (NOT_IMPERATIVE.test(verb) && !IMPERATIVE_ALL_THE_SAME.includes(verb)) return `"${verb}" is no imperative`
+  if (NOT_IMPERATIVE.test(verb) && !IMPERATIVE_EXCEPTIONS.includes(verb)) return `"${verb}" is no imperative`
   return null
 }
 

@@ -102,13 +102,13 @@ const env = { PATH: process.env.PATH, HOME: process.env.HOME }
 const server = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'inherit'] })
 createInterface({ input: server.stdout }).on('line', (line) => {
   console.log(line)
-  if (line.includes('"event":"listening"')) console.log(linesToTry())
+  if (line.includes('"event":"listening"')) console.log(startHints())
 })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => server.kill('SIGTERM'))
-const postman = setInterval(showMails, 500)
+const mailTimer = setInterval(showMails, 500)
 server.once('exit', (code) => {
   process.exitCode = code ?? 0
-  clearInterval(postman)
+  clearInterval(mailTimer)
   void mailbox.stop()
 })
 
@@ -222,17 +222,17 @@ function done<T>(result: Registered<T>): T {
   return result.value
 }
 
-function linesToTry(): string {
+function startHints(): string {
   const credentials = `-d SVCappid=${demo.id} -d SVCsecret=${demo.secret}`
   const account = `http://acme.localhost:${port}`
-  const comeIn = links.length > 0 ? `\nFirst set a password (each link works once):\n\n${links.join('\n')}\n` : ''
+  const passwordHint = links.length > 0 ? `\nFirst set a password (each link works once):\n\n${links.join('\n')}\n` : ''
   return `
 Run the whole device flow with explanations, in another terminal:
 
   npm run latchkey -- demo --grant
 
 The account's pages are at ${account}
-${comeIn}
+${passwordHint}
 Connect a television (more examples in examples/README.md):
 
   npm run example television

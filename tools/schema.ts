@@ -23,12 +23,12 @@ const PARTITIONS = '*_20[0-9][0-9]*'
 export function dumpSchema(databaseUrl: string): string {
   const options = ['--schema-only', '--no-owner', `--exclude-table=${PARTITIONS}`, `--dbname=${databaseUrl}`]
   const dump = execFileSync(join(postgresFolder(), 'pg_dump'), options, { encoding: 'utf8' })
-  const statements = dump.replace(OF_THE_DUMP, '').replace(/\n{2,}/g, '\n\n')
+  const statements = dump.replace(DUMP_METADATA, '').replace(/\n{2,}/g, '\n\n')
   return `${HEAD}\n${statements.trim()}\n`
 }
 
 /** Lines about the dump itself: headings, settings, psql commands. */
-const OF_THE_DUMP = /^(--|SET |SELECT pg_catalog\.set_config|\\).*\n/gm
+const DUMP_METADATA = /^(--|SET |SELECT pg_catalog\.set_config|\\).*\n/gm
 
 if (import.meta.main) {
   process.env.DATABASE_URL ??= (await startEngines()).databaseUrl

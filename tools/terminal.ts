@@ -17,8 +17,8 @@ export type Running = {
   kill(): void
 }
 
-const PATIENCE_MS = 120_000
-const MAX_GOODBYE_MS = 15_000
+const OUTPUT_TIMEOUT_MS = 120_000
+const MAX_EXIT_MS = 15_000
 
 export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv): Running {
   const child = spawn('bash', ['-c', command], { cwd, env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -45,7 +45,7 @@ export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv)
   return {
     output: () => output,
     stdout: () => stdout,
-    says: async (pattern, limitMs = PATIENCE_MS) => {
+    says: async (pattern, limitMs = OUTPUT_TIMEOUT_MS) => {
       for (const until = Date.now() + limitMs; ; await sleep(20)) {
         const ending = over
         const found = pattern.exec(output)
@@ -56,7 +56,7 @@ export function runInShell(command: string, cwd: string, env: NodeJS.ProcessEnv)
     ended,
     interrupt: async () => {
       signal('SIGINT')
-      const inTime = await Promise.race([ended.then(() => true), sleep(MAX_GOODBYE_MS, false, { ref: false })])
+      const inTime = await Promise.race([ended.then(() => true), sleep(MAX_EXIT_MS, false, { ref: false })])
       if (!inTime) signal('SIGKILL')
       await ended
     },

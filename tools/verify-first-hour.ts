@@ -19,7 +19,7 @@ const GOAL_SECONDS = 300
 const STOP = 'npm run engines -- --stop'
 
 /** Generated folders, which are not part of a clone. */
-const MADE = ['.git', '.engines', '.site', '.verify', 'dist', 'node_modules']
+const GENERATED_FOLDERS = ['.git', '.engines', '.site', '.verify', 'dist', 'node_modules']
 
 /** Commands that keep running, with the output that shows that they are ready. */
 const STAYING: Readonly<Record<string, RegExp>> = {
@@ -46,7 +46,7 @@ const running: Running[] = []
 const filling = createFilling()
 const granted: string[] = []
 let enginesRun = false
-process.once('exit', leaveNothing)
+process.once('exit', cleanUp)
 const chromium = await startChromium()
 try {
   await time('git clone', takeClone)
@@ -93,12 +93,12 @@ function takeClone(): void {
     git('clone', '--quiet', ROOT, clone)
   } catch {
     console.log('git cannot clone this folder; it is copied without generated folders.')
-    cpSync(ROOT, clone, { recursive: true, filter: (source) => !MADE.includes(basename(source)) })
+    cpSync(ROOT, clone, { recursive: true, filter: (source) => !GENERATED_FOLDERS.includes(basename(source)) })
   }
 }
 
 /** Cleans up in any case, also after Ctrl-C. */
-function leaveNothing(): void {
+function cleanUp(): void {
   for (const command of running) command.kill()
   if (enginesRun) spawnSync('bash', ['-c', STOP], { cwd: clone, env: environment() })
   removeFolder(folder)
@@ -133,11 +133,11 @@ async function run(step: Command, text: string, person: FirstPerson): Promise<vo
   const isDownload = text.startsWith('npm ci')
   const command = runInShell(text, clone, environment())
   running.push(command)
-  const asksForYes = text.startsWith('node ')
+  const needsApproval = text.startsWith('node ')
   const status = await time(
     step.text,
     async () => {
-      if (asksForYes) await person.allow((await command.says(/(\d{3} ){2}\d{3}/))[0])
+      if (needsApproval) await person.allow((await command.says(/(\d{3} ){2}\d{3}/))[0])
       return command.ended
     },
     isDownload,
@@ -149,7 +149,7 @@ async function run(step: Command, text: string, person: FirstPerson): Promise<vo
     filling.compare(step.sample, answer)
     if ('access_token' in answer) granted.push('curl')
   }
-  if (asksForYes) {
+  if (needsApproval) {
     if (!/account: 'acme'/.test(command.output())) throw new Error(`"${text}" ended with:\n${command.output()}`)
     granted.push('a program with the packed library')
   }

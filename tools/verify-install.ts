@@ -70,10 +70,10 @@ try {
   console.error(`FAILED: ${(error as Error).message}`)
   process.exitCode = 1
 } finally {
-  await leaveNothing()
+  await cleanUp()
 }
 
-async function leaveNothing(): Promise<void> {
+async function cleanUp(): Promise<void> {
   if (engine) {
     await engine.shell('docker ps --all --quiet | xargs --no-run-if-empty docker rm --force --volumes').catch(() => {})
     await engine.stop()

@@ -14,7 +14,7 @@ import { serveFolder } from './site/server.ts'
 const ROOT = join(import.meta.dirname, '..')
 const FOLDER = join(ROOT, '.site')
 /** Not at the root: a site may be served under any path. */
-const BELOW = '/some/where/'
+const BASE_PATH = '/some/where/'
 
 /** What people search for, and the page that has to be among the first five results. */
 const SEARCHES: Readonly<Record<string, string>> = {
@@ -72,7 +72,7 @@ async function firstPages(page: Page, address: string, expected: string): Promis
   const links = page.locator('.pagefind-ui__result-title .pagefind-ui__result-link')
   for (const until = performance.now() + 10_000; ; await page.waitForTimeout(100)) {
     const found = await links.evaluateAll((all) => all.map((link) => link.getAttribute('href') ?? ''))
-    const pages = new Set(found.map((href) => new URL(href, address).pathname.slice(BELOW.length)))
+    const pages = new Set(found.map((href) => new URL(href, address).pathname.slice(BASE_PATH.length)))
     const paths = [...pages].slice(0, 5)
     if (paths.includes(expected) || performance.now() > until) return paths
   }
@@ -145,7 +145,7 @@ async function checkWidth(page: Page, address: string, pages: readonly BuiltPage
 
 async function main(): Promise<void> {
   const begun = performance.now()
-  const env = { ...process.env, SITE_URL: `http://localhost${BELOW}` }
+  const env = { ...process.env, SITE_URL: `http://localhost${BASE_PATH}` }
   execFileSync(process.execPath, [join(ROOT, 'site/build.ts')], {
     cwd: ROOT,
     env,
@@ -155,10 +155,10 @@ async function main(): Promise<void> {
   report('build', `${pages.length} pages`, [], begun)
 
   let from = performance.now()
-  const { links, broken } = findBrokenLinks(FOLDER, pages, BELOW)
+  const { links, broken } = findBrokenLinks(FOLDER, pages, BASE_PATH)
   report('links', `${links} internal links`, broken, from)
 
-  const { address, close } = await serveFolder(FOLDER, BELOW)
+  const { address, close } = await serveFolder(FOLDER, BASE_PATH)
   const chromium = await startChromium()
   try {
     from = performance.now()

@@ -22,7 +22,7 @@ const HIGHEST_EXPOSURE = 2.5
 
 const READ_ONLY = '--volume /sys/fs/cgroup:/sys/fs/cgroup:ro'
 /** What systemd needs as the first process of a container. The network has a loopback interface only. */
-const LIKE_A_MACHINE = `--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
+const SYSTEMD_OPTIONS = `--cap-add SYS_ADMIN --security-opt seccomp=unconfined --security-opt apparmor=unconfined \
 --tmpfs /run:exec --tmpfs /run/lock --tmpfs /tmp ${READ_ONLY} --env container=docker --network none`
 
 /** Commands in order: the program, its settings, the start. The unit itself is shown as well. */
@@ -49,7 +49,7 @@ export async function installProgram(docker: Shell, clone: string): Promise<void
 
 export async function runOneMachine(docker: Shell): Promise<void> {
   const { database, settings, secrets, start } = readBlocks()
-  await docker(`docker run --detach --name machine ${LIKE_A_MACHINE} machine:installed /sbin/init`)
+  await docker(`docker run --detach --name machine ${SYSTEMD_OPTIONS} machine:installed /sbin/init`)
   const inside: Shell = (command) =>
     docker('docker exec --interactive --workdir /opt/latchkey machine bash -e', command)
   // A container's file system is private, and systemd passes secrets to a unit (LoadCredential) through a shared one.

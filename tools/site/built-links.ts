@@ -34,13 +34,13 @@ export function findBrokenLinks(folder: string, pages: readonly BuiltPage[], bel
       }
       links += 1
       const url = new URL(address.replaceAll('&amp;', '&'), `http://site${below}${path}`)
-      if (!leadsSomewhere(url, folder, byPath, below)) broken.push(`${path} links to ${address}`)
+      if (!hasTarget(url, folder, byPath, below)) broken.push(`${path} links to ${address}`)
     }
   }
   return { links, broken }
 }
 
-function leadsSomewhere(url: URL, folder: string, pages: ReadonlyMap<string, BuiltPage>, below: string): boolean {
+function hasTarget(url: URL, folder: string, pages: ReadonlyMap<string, BuiltPage>, below: string): boolean {
   const path = decodeURI(url.pathname)
   if (!path.startsWith(below)) return false
   const place = path.slice(below.length)
