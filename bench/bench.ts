@@ -19,11 +19,13 @@ import { benchPages } from './pages.ts'
 import { benchPeers } from './peers.ts'
 import { benchPoll } from './poll.ts'
 import { benchVerify } from './verify.ts'
+import { benchWaitingDevice } from './waiting-device.ts'
 
 const benchmarks: Readonly<Record<Bench, Benchmark>> = {
   poll: benchPoll('redis'),
   'poll-in-process': benchPoll('process'),
   'held-poll': benchHeldPoll,
+  'waiting-device': benchWaitingDevice,
   verify: benchVerify,
   issue: benchIssue,
   code: benchCode,

@@ -39,7 +39,16 @@ export type Measured = Ratios &
     readonly [figure: string]: unknown
   }
 
-export const BENCHES = ['poll', 'poll-in-process', 'held-poll', 'verify', 'issue', 'code', 'pages'] as const
+export const BENCHES = [
+  'poll',
+  'poll-in-process',
+  'held-poll',
+  'waiting-device',
+  'verify',
+  'issue',
+  'code',
+  'pages',
+] as const
 export type Bench = (typeof BENCHES)[number]
 
 /** Rates are absent until the next `--write-baseline`. */
