@@ -44,6 +44,8 @@ const PATH = '/auth/oauth/device/polling'
 const CONNECTIONS = 32
 /** Shorter than the life of a hint: the second poll of a code never reads. */
 const POLL_SECONDS = 4
+/** Between an answer and the next poll of a connection: 320 polls per second, which find the process idle. */
+const PAUSE_MS = 100
 const CODES = 40_000
 const CODE_REQUESTS = 800
 const HELD = 3_000
@@ -109,9 +111,10 @@ const formOf = (index: number) => {
 }
 
 /** Polls the codes in turn. By wrk, because it takes little processor time from the programs that are measured. */
-async function poll(address: string): Promise<number> {
+async function poll(address: string, pauseMs = 0): Promise<number> {
   const script = join(folder, 'polls.lua')
-  writeFileSync(script, postingScript(Array.from({ length: CODES }, (_, index) => formOf(index))))
+  const pause = pauseMs === 0 ? '' : `function delay() return ${pauseMs} end\n`
+  writeFileSync(script, postingScript(Array.from({ length: CODES }, (_, index) => formOf(index))) + pause)
   const args = ['-t1', `-c${CONNECTIONS}`, `-d${POLL_SECONDS}s`, '--timeout', '10s', '-s', script, address + PATH]
   const { stdout } = await promisify(execFile)('wrk', args)
   const [polls, refused] = [/(\d+) requests in/, /Non-2xx or 3xx responses: (\d+)/].map((each) =>
@@ -204,6 +207,9 @@ try {
   await redis.forgetEverything()
   const redisBytes = await fillGate(redis, codes.ids)
   const hinted = await measure('poll with a hint', () => poll(server.address), idle)
+  await redis.forgetEverything()
+  await fillGate(redis, codes.ids)
+  const alone = await measure('poll with a hint, process idle', () => poll(server.address, PAUSE_MS), idle)
   const wirePerPoll = await wireBytes(PATH, formOf(0))
 
   await redis.forgetEverything()
@@ -218,6 +224,8 @@ try {
 
   const of = (part: keyof Spent) => ({
     poll: rounded(hinted[part]),
+    // A poll with a hint does not reach PostgreSQL.
+    wakeUp: part === 'postgres' ? 0 : rounded(Math.max(0, alone[part] - hinted[part])),
     read: rounded(Math.max(0, empty[part] - hinted[part]) / first),
     heldPoll: rounded(held[part]),
     codeRequest: rounded(codeRequest[part]),
@@ -232,7 +240,7 @@ try {
         redis: of('redis'),
         postgres: of('postgres'),
         // What a request costs the proxy does not depend on what it asks.
-        haproxy: { poll: proxied, read: 0, heldPoll: proxied, codeRequest: proxied, idleProcess: 0 },
+        haproxy: { poll: proxied, wakeUp: 0, read: 0, heldPoll: proxied, codeRequest: proxied, idleProcess: 0 },
       },
     },
     bytes: {

@@ -9,11 +9,13 @@ export type Part = (typeof PARTS)[number]
 
 /** Processor time in microseconds: of one request, or of one process that waits for requests, per second. */
 export type Processor = {
-  /** A poll that ends at the gate. */
+  /** A poll that ends at the gate, in a process that is always busy and so serves many at once. */
   readonly poll: number
+  /** In addition, a poll that finds its process idle: it wakes it up, and shares no system call with another. */
+  readonly wakeUp: number
   /** In addition, a poll that reads the row of its code. */
   readonly read: number
-  /** A poll that is held and answered after its wait, read included. */
+  /** A poll that is held and answered after its wait, read and wake-up included. */
   readonly heldPoll: number
   readonly codeRequest: number
   readonly idleProcess: number
@@ -97,16 +99,20 @@ export function loadOf(figures: Figures, demand: Demand): Load {
     heldPollsPerSecond: held ? devices / Math.max(HOLD_SECONDS, intervalSeconds) : 0,
     codeRequestsPerSecond: devices / lifetimeSeconds,
   }
-  const busy = coresOf(figures.processor.server, { cells, processes: 0, ...rates })
-  const room = BUSY - figures.processor.server.idleProcess / MICROSECONDS
-  const perCell = Math.max(1, Math.ceil(busy / cells / room), Math.ceil(rates.heldPolls / cells / MAX_HELD))
+  const busy = coresIfBusy(figures.processor.server, rates)
+  const usableShare = BUSY - figures.processor.server.idleProcess / MICROSECONDS
+  const perCell = Math.max(1, Math.ceil(busy / cells / usableShare), Math.ceil(rates.heldPolls / cells / MAX_HELD))
   return { cells, processes: cells * perCell, ...rates }
 }
 
 /** Separate from `loadOf`, so that a measurement can compare a load that it made itself. */
 export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): Cost {
   const { processor, bytes, memory } = figures
-  const cores = (part: Part) => (part === 'haproxy' && load.cells === 1 ? 0 : coresOf(processor[part], load))
+  // Each cell has one Redis, or a cluster of as many as are needed.
+  const nodes = Math.max(load.cells, Math.ceil(coresIfBusy(processor.redis, load) / BUSY))
+  const loops = { server: load.processes, redis: nodes, postgres: load.processes, haproxy: load.processes }
+  const cores = (part: Part) =>
+    part === 'haproxy' && load.cells === 1 ? 0 : coresOf(processor[part], load, loops[part])
   const polls = load.pollsPerSecond + load.heldPollsPerSecond
   return {
     cores: { server: cores('server'), redis: cores('redis'), postgres: cores('postgres'), haproxy: cores('haproxy') },
@@ -121,20 +127,38 @@ export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): C
   }
 }
 
-function coresOf(processor: Processor, load: Load): number {
+type Rates = Omit<Load, 'cells' | 'processes'>
+
+/**
+ * Of `loops` event loops. One that is busy for a part of the time is woken up by the rest of its polls:
+ * cores = work + wakeUps * (1 - cores / loops), solved for cores.
+ */
+function coresOf(processor: Processor, load: Load, loops: number): number {
+  const work = workOf(processor, load) + (load.processes * processor.idleProcess) / MICROSECONDS
+  const wakeUps = wakeUpsOf(processor, load)
+  return (work + wakeUps) / (1 + wakeUps / loops)
+}
+
+/** Of as many event loops as are busy for BUSY of the time, without what they do when idle. */
+function coresIfBusy(processor: Processor, rates: Rates): number {
+  return workOf(processor, rates) + wakeUpsOf(processor, rates) * (1 - BUSY)
+}
+
+const wakeUpsOf = ({ wakeUp }: Processor, { pollsPerSecond }: Rates) => (pollsPerSecond * wakeUp) / MICROSECONDS
+
+function workOf(processor: Processor, rates: Rates): number {
   const microseconds =
-    load.pollsPerSecond * processor.poll +
-    load.readsPerSecond * processor.read +
-    load.heldPollsPerSecond * processor.heldPoll +
-    load.codeRequestsPerSecond * processor.codeRequest +
-    load.processes * processor.idleProcess
+    rates.pollsPerSecond * processor.poll +
+    rates.readsPerSecond * processor.read +
+    rates.heldPollsPerSecond * processor.heldPoll +
+    rates.codeRequestsPerSecond * processor.codeRequest
   return microseconds / MICROSECONDS
 }
 
 /** Devices of a cell whose Redis is as busy as a processor may be: it has one thread. */
 export function largestCell(figures: Figures, demand: Demand): number {
   const one = { ...demand, devicesPerCell: demand.devices }
-  const busy = coresOf(figures.processor.redis, { ...loadOf(figures, one), processes: 0 })
+  const busy = coresIfBusy(figures.processor.redis, loadOf(figures, one))
   return Math.floor((demand.devices * BUSY) / busy)
 }
 

@@ -14,8 +14,9 @@ import {
 } from '../plan/model.ts'
 import { bytes, renderPlans } from '../plan/table.ts'
 
-const processor = (poll: number): Processor => ({
+const processor = (poll: number, wakeUp = 0): Processor => ({
   poll,
+  wakeUp,
   read: 10,
   heldPoll: 100,
   codeRequest: 1_000,
@@ -100,6 +101,20 @@ describe('the cost', () => {
     expect(storageBytes).toBe(2_000 * (500 + 25 * 3600) * 400)
     expect(walBytesPerSecond).toBe(2_000_000)
     expect(trafficBytesPerSecond).toBe(200_000 * 800 + 2_000 * 1_500)
+  })
+
+  test('a poll that finds its process idle wakes it up', () => {
+    const [poll, wakeUp, processes] = [50, 100, 4]
+    const load = { ...loadOf(FIGURES, DEMAND), pollsPerSecond: 10_000, readsPerSecond: 0, codeRequestsPerSecond: 0 }
+    const costs = (each: number) => {
+      const server = { ...processor(poll, each), idleProcess: 0 }
+      return costOf({ ...FIGURES, processor: { ...FIGURES.processor, server } }, { ...load, processes }, 500).cores
+        .server
+    }
+    expect(costs(0)).toBeCloseTo(0.5, 6)
+    // 1.2 cores of 4 processes: they are idle for 70 % of the time, and so are 70 % of the polls alone.
+    expect(costs(wakeUp)).toBeCloseTo(1.2, 6)
+    expect(costs(wakeUp)).toBeCloseTo(0.5 + 1 * (1 - costs(wakeUp) / processes), 6)
   })
 
   test('HAProxy is needed only in front of several cells', () => {
