@@ -1,6 +1,7 @@
 /**
  * Usage recorder: counts requests for the developer of the application they name. Pending polls are counted elsewhere.
  */
+import { NO_APPLICATION } from '../flows/applications/usage-counters.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
 import type { ApiRequest, Endpoint } from './route.ts'
@@ -39,14 +40,14 @@ function recordUsage(
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): void {
-  const { applicationId, secret } = readClaimedApplication(route, request)
-  if (!applicationId) return
-  // A public application has no secret, so every request in its name counts as authenticated. Checked for an unknown
-  // application as well: on a busy machine the client notices how long the server works after its response.
-  const authenticated = context.applications.authenticate(applicationId, secret) !== null
-  const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, applicationId)
-  if (!context.applications.find(applicationId)) return
-  if (inUrl) context.usage.count(applicationId, 'secretsInUrl')
+  const { applicationId: claimed, secret } = readClaimedApplication(route, request)
+  if (!claimed) return
+  // A public application has no secret, so every request in its name counts as authenticated. All steps are taken for an
+  // unknown application as well: on a busy machine the client notices how long the server works after its response.
+  const authenticated = context.applications.authenticate(claimed, secret) !== null
+  const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, claimed)
+  const applicationId = context.applications.find(claimed) ? claimed : NO_APPLICATION
+  if (inUrl && applicationId !== NO_APPLICATION) context.usage.count(applicationId, 'secretsInUrl')
   const refusal = 'refusal' in answer ? answer.refusal : null
   if (PENDING.includes(refusal)) return
   const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null

@@ -25,6 +25,12 @@ export type UsageCounters = {
   save(): Promise<void>
 }
 
+/**
+ * Requests in the name of no application are noted under this id and never saved: they take as long as the others, also
+ * after the response, so that their time does not tell which applications exist.
+ */
+export const NO_APPLICATION = ''
+
 /** While PostgreSQL is unavailable, the counters grow up to this limit; requests beyond it are not counted. */
 const MAX_APPLICATIONS = 10_000
 const MAX_NOTED = 20_000
@@ -81,6 +87,7 @@ export function createUsageCounters(db: Postgres): UsageCounters {
     note,
     save: async () => {
       const saving = batch
+      discard(saving, NO_APPLICATION)
       if (saving.counts.size === 0 && saving.noted.size === 0) return
       batch = emptyBatch()
       try {
@@ -95,6 +102,13 @@ export function createUsageCounters(db: Postgres): UsageCounters {
       if (saving.noted.size > 0) await trimRequests(db, [...saving.noted.keys()])
     },
   }
+}
+
+function discard(batch: Batch, applicationId: string): void {
+  const noted = batch.noted.get(applicationId)
+  if (!noted) return
+  batch.held -= noted.authenticated.length + noted.unauthenticated.length
+  batch.noted.delete(applicationId)
 }
 
 /** By time, which is the order in which they are inserted and listed. */

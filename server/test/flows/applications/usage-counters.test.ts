@@ -1,6 +1,6 @@
 /** Usage counters between two saves: nothing is counted twice, memory is bounded, and nothing is lost while PostgreSQL is down. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { createUsageCounters } from '../../../src/flows/applications/usage-counters.ts'
+import { createUsageCounters, NO_APPLICATION } from '../../../src/flows/applications/usage-counters.ts'
 import { listRequests, type NotedRequest, readCounts } from '../../../src/store/applications/activity.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { useOwnTimeouts } from '../../rig/engines/patience.ts'
@@ -85,6 +85,16 @@ it('saves each count once', async () => {
   await usage.save()
   await usage.save()
   expect(await countsOf(id)).toEqual({ ...NONE, polls: 1 })
+  expect(await listRequests(service.context.db, id)).toHaveLength(1)
+})
+
+it('saves nothing for requests in the name of no application', async () => {
+  const id = await make()
+  const usage = createUsageCounters(service.context.db)
+  usage.note(makeNote(NO_APPLICATION))
+  usage.note(makeNote(id))
+  await usage.save()
+  expect(await listRequests(service.context.db, NO_APPLICATION)).toEqual([])
   expect(await listRequests(service.context.db, id)).toHaveLength(1)
 })
 
