@@ -20,39 +20,32 @@ export function recordRequest(
   maybeSecretInUrl: boolean,
   answer: Answer,
 ): void {
-  const pending = 'refusal' in answer && PENDING.includes(answer.refusal)
-  if (route.method !== 'POST' || (pending && !maybeSecretInUrl)) return
-  // A management key is no application.
-  if (route.dialect === 'manage' || route.dialect === 'scim') return
-  // A credential is reported by a third party who found it; an application named in that request is not its caller.
-  if (route.operation.id === 'reportCredential') return
+  const refusal = 'refusal' in answer ? answer.refusal : null
+  const pending = PENDING.includes(refusal)
+  if (!namesItsCaller(route) || (pending && !maybeSecretInUrl)) return
   try {
-    recordUsage(context, route, request, maybeSecretInUrl, answer)
+    const { applicationId: claimed, secret } = readClaimedApplication(route, request)
+    if (!claimed) return
+    // A public application has no secret, so every request in its name counts as authenticated. All steps are taken for
+    // an unknown application as well: on a busy machine the client notices how long the server works after its response.
+    const authenticated = context.applications.authenticate(claimed, secret) !== null
+    const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, claimed)
+    const applicationId = context.applications.find(claimed) ? claimed : NO_APPLICATION
+    if (inUrl && applicationId !== NO_APPLICATION) context.usage.count(applicationId, 'secretsInUrl')
+    if (pending) return
+    const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
+    const at = context.applications.now()
+    context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
   } catch (error) {
     context.events.unexpected('usage', error)
   }
 }
 
-function recordUsage(
-  context: Context,
-  route: Endpoint,
-  request: ApiRequest,
-  maybeSecretInUrl: boolean,
-  answer: Answer,
-): void {
-  const { applicationId: claimed, secret } = readClaimedApplication(route, request)
-  if (!claimed) return
-  // A public application has no secret, so every request in its name counts as authenticated. All steps are taken for an
-  // unknown application as well: on a busy machine the client notices how long the server works after its response.
-  const authenticated = context.applications.authenticate(claimed, secret) !== null
-  const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, claimed)
-  const applicationId = context.applications.find(claimed) ? claimed : NO_APPLICATION
-  if (inUrl && applicationId !== NO_APPLICATION) context.usage.count(applicationId, 'secretsInUrl')
-  const refusal = 'refusal' in answer ? answer.refusal : null
-  if (PENDING.includes(refusal)) return
-  const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
-  const at = context.applications.now()
-  context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
+function namesItsCaller({ method, dialect, operation }: Endpoint): boolean {
+  // A management key is no application.
+  if (method !== 'POST' || dialect === 'manage' || dialect === 'scim') return false
+  // A credential is reported by a third party who found it; an application named in that request is not its caller.
+  return operation.id !== 'reportCredential'
 }
 
 type ClaimedApplication = { readonly applicationId: string | null; readonly secret: string | null }

@@ -91,7 +91,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   }
   const isSlow = (level: number) => config.overloadDelayMs > 0 && delay.ms() > config.overloadDelayMs * level
 
-  const recordRequest = (applicationId: string) => {
+  const markActive = (applicationId: string) => {
     const now = performance.now()
     lastRequestAt.delete(applicationId)
     lastRequestAt.set(applicationId, now)
@@ -145,7 +145,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
       return away
     },
     enqueue: async (key, work) => {
-      recordRequest(key.applicationId)
+      markActive(key.applicationId)
       if (running < maxConcurrent && mayBegin(key.applicationId)) begin(key.applicationId)
       else if (isSlow(SHORT_QUEUE_LEVEL) && queue.waitingOf(key.applicationId) > 0) return count('line')
       else if ((await wait(key)) === 'shed') return 'shed'
