@@ -1,7 +1,7 @@
 /**
- * A device that waits for its user: with polls that are held for 25 seconds (`Prefer: wait`), against a poll every 5 seconds. Thousands
- * of devices wait either way at the same time, at a server and a Redis of their own. What is compared is the processor time of both
- * per device and minute.
+ * Waiting devices: compares the processor time that a device takes per minute if its polls are held for 25 seconds (`Prefer: wait`) and
+ * if it polls every 5 seconds. Two servers, each with its own Redis, serve thousands of devices at the same time, one server in either
+ * way, so that other work on the machine affects both.
  */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -20,8 +20,8 @@ const WAIT_SECONDS = 25
 
 const WINDOWS = { count: 16, seconds: 8, openingSeconds: WAIT_SECONDS + 10 }
 
-/** `pauseMs`: between an answer and the next poll of a device. `spreadMs`: within it the devices begin, so that they never poll together. */
-type Way = {
+/** `pauseMs`: between an answer and the next poll. `spreadMs`: first polls are spread over it, so that devices do not poll together. */
+type DeviceLoad = {
   readonly headers: Readonly<Record<string, string>>
   readonly spreadMs: number
   readonly pauseMs: number
@@ -29,7 +29,7 @@ type Way = {
   readonly expected: string
 }
 
-const POLLING_WAY: Way = {
+const POLLING_DEVICES: DeviceLoad = {
   headers: {},
   spreadMs: INTERVAL_MS,
   pauseMs: INTERVAL_MS,
@@ -38,7 +38,7 @@ const POLLING_WAY: Way = {
 }
 
 /** Twice as many codes as devices: no poll releases one that is still held. */
-const HELD_WAY: Way = {
+const HELD_DEVICES: DeviceLoad = {
   headers: { prefer: `wait=${WAIT_SECONDS}` },
   spreadMs: WAIT_SECONDS * 1_000,
   pauseMs: 0,
@@ -59,7 +59,7 @@ async function measure(service: TestService): Promise<Measured> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-bench-'))
   const started: Started[] = []
   try {
-    for (const way of [HELD_WAY, POLLING_WAY]) started.push(await start(service, way, folder))
+    for (const load of [HELD_DEVICES, POLLING_DEVICES]) started.push(await start(service, load, folder))
     const [held, polling] = started
     if (!held || !polling) throw new Error('two servers are compared')
     const driven = await driveSideBySide(held, polling, POLLING, WINDOWS, DEVICES)
@@ -78,12 +78,12 @@ async function measure(service: TestService): Promise<Measured> {
 
 type Started = Loaded & { stop(): Promise<void> }
 
-async function start({ database, application }: TestService, way: Way, folder: string): Promise<Started> {
+async function start({ database, application }: TestService, load: DeviceLoad, folder: string): Promise<Started> {
   const redis = await startPrivateRedis()
   const server = await startServerProcess({ DATABASE_URL: database.url, REDIS_URL: redis.url })
-  const forms = await requestForms(server.address, application, way.codes)
-  const script = join(folder, `${way.pauseMs}.lua`)
-  writeFileSync(script, postingScript(forms, way.headers) + delayOf(way) + checkOf(way.expected))
+  const forms = await requestForms(server.address, application, load.codes)
+  const script = join(folder, `${load.pauseMs}.lua`)
+  writeFileSync(script, postingScript(forms, load.headers) + delayOf(load) + checkOf(load.expected))
   return {
     address: server.address,
     script,
@@ -96,7 +96,7 @@ async function start({ database, application }: TestService, way: Way, folder: s
 }
 
 /** wrk calls it before each request, that is first once for each connection. */
-const delayOf = ({ spreadMs, pauseMs }: Way) => `local begun = 0
+const delayOf = ({ spreadMs, pauseMs }: DeviceLoad) => `local begun = 0
 function delay()
   if begun == ${DEVICES} then return ${pauseMs} end
   begun = begun + 1

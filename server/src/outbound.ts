@@ -14,7 +14,7 @@ const MAX_URL_LENGTH = 2_000
 /** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
 
-/** Failures before a TLS connection exists. Whoever chose the URL is not told which, so that nobody can scan networks. */
+/** Failures before a TLS connection exists. The URL's owner sees one error for all of them: details would let them scan networks. */
 export const UNCONNECTED = ['private_address', 'unknown_name', 'unreachable', 'connect_timeout', 'handshake'] as const
 
 export type PostFailure = (typeof UNCONNECTED)[number] | 'timeout' | 'tls' | 'broken'

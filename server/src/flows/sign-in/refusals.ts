@@ -17,7 +17,10 @@ import {
 
 export type Refusals = {
   count(refusal: CountedRefusal): void
-  /** One save after the other. Throws if PostgreSQL is unavailable; what was counted is kept for the next call. */
+  /**
+   * Saves the counts. Concurrent calls run one after the other. Throws if PostgreSQL is unavailable, and keeps the counts
+   * for the next call.
+   */
   save(): Promise<void>
 }
 
