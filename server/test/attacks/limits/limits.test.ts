@@ -235,12 +235,10 @@ describe('a thief with the secret of an application', () => {
     })
 
   it('does not use up the budget of devices in other networks or of other applications', async () => {
-    const thefts: number[] = []
-    for (let round = 0; round < 40; round += 1) {
+    for (let refusals = 0; refusals < 100; ) {
       const stolen = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))
-      thefts.push(...stolen.map(({ status }) => status))
+      refusals += stolen.filter(({ status }) => status === 429).length
     }
-    expect(thefts.filter((status) => status === 429).length).toBeGreaterThan(100)
     for (let home = 0; home < 8; home += 1) expect((await from(`10.2.${home}.1`)).status, 'a home').toBe(200)
     // The budget refills continuously; ten at once do not all fit.
     const asked = await Promise.all(Array.from({ length: 10 }, (_, network) => from(`10.1.${network}.1`)))

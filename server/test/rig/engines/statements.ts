@@ -37,10 +37,10 @@ function textsOf(spy: MockInstance, before = Number.POSITIVE_INFINITY): string[]
 
 /**
  * Background tasks: pulling changes, saving counts and uses, judging, sending mails and webhooks, erasing closed accounts, sealing
- * the audit log.
+ * the audit log, looking for a restore.
  */
 const BESIDE =
-  /left join applications a on a.change_number|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|signing_keys|refusal_counts|erased_at is null|pg_try_advisory/
+  /left join applications a on a.change_number|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|signing_keys|refusal_counts|erased_at is null|pg_try_advisory|from restores/
 
 type Sent = { readonly text: string; readonly on: unknown }
 
