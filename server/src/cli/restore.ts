@@ -58,7 +58,7 @@ function inWords({ newest, lost }: RestoreState): string {
   const since = new Date(lostSince ?? noticedAt).toISOString()
   const known = journalled
     ? `The revocation journal has a record of that time.\n${repeatedInWords(repeated)}`
-    : 'No revocation journal is configured, so nothing tells what was revoked, suspended or spent in that time: it may be active again. Revoke and suspend it again, then run "latchkey restore finish".'
+    : 'No revocation journal is configured, so there is no record of what was revoked, suspended or spent in that time: it may be active again. Revoke and suspend it again, then run "latchkey restore finish".'
   const closed = finished ? 'An operator has dealt with it.' : 'It is not finished.'
   return `PostgreSQL was restored or failed over; noticed ${new Date(noticedAt).toISOString()}.
 Changes since ${since} may be missing. ${closed}

@@ -37,6 +37,18 @@ describe('the overview', () => {
     expect(read()).not.toMatch(/needs? attention/)
   })
 
+  it('reports a restore that nobody has finished, and then not a healthy service', () => {
+    const { attention } = makeOverview()
+    const text = read({ attention: { ...attention, restore: { since: NOW, journalled: true, lostGrants: 2 } } })
+    expect(text).toContain('PostgreSQL was restored.')
+    expect(text).toContain('2 granted accesses were lost.')
+    expect(text).not.toContain('All systems operational.')
+  })
+
+  it('shows a clock that is a little behind without a sign', () => {
+    expect(read({ postgres: { ...postgres, clockAheadMs: -12 } })).toContain(' 0 s ahead of PostgreSQL')
+  })
+
   it.each([
     ['Redis does not respond.', { gate: { shared: true, answers: false } }],
     [

@@ -2,15 +2,14 @@
 import type { ComponentChildren } from 'preact'
 import type { Attention } from '../../core/operator/attention.ts'
 import { operatorHref } from '../reviews/line.tsx'
+import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 
 type AttentionProps = { readonly words: Words; readonly attention: Attention }
 
 export function AttentionCard({ words, attention }: AttentionProps) {
-  const { restore, movingBuckets, decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } =
-    attention
+  const { movingBuckets, decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
   const lines: readonly (ComponentChildren | false)[] = [
-    restore !== null && <Restored words={words} restore={restore} />,
     movingBuckets > 0 && (
       <p>
         {words.t('attention.moving', { count: movingBuckets })} <code dir="ltr">latchkey cell move</code>
@@ -32,15 +31,15 @@ export function AttentionCard({ words, attention }: AttentionProps) {
 
 type RestoredProps = { readonly words: Words; readonly restore: NonNullable<Attention['restore']> }
 
-function Restored({ words, restore: { since, journalled, lostGrants } }: RestoredProps) {
+export function RestoredNotice({ words, restore: { since, journalled, lostGrants } }: RestoredProps) {
   const values = { since: words.moment(since), count: lostGrants }
   return (
-    <>
+    <Notice kind="warning">
       <p>{words.t(journalled ? 'attention.restored_known' : 'attention.restored_unknown', values)}</p>
       <p>
         {words.t('attention.restored_see')} <code dir="ltr">latchkey restore check</code>
       </p>
-    </>
+    </Notice>
   )
 }
 

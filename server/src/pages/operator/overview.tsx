@@ -10,7 +10,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import { AttentionCard } from './attention.tsx'
+import { AttentionCard, RestoredNotice } from './attention.tsx'
 import { TaskTable } from './tasks.tsx'
 
 export type OperatorOverviewModel = {
@@ -56,6 +56,7 @@ type PartProps = { readonly words: Words; readonly model: OperatorOverviewModel 
 
 export function operatorOverviewPage(frame: Frame, model: OperatorOverviewModel): string {
   const { words } = frame
+  const { restore } = model.attention
   return page(
     frame,
     words.t('operator.overview'),
@@ -70,6 +71,7 @@ export function operatorOverviewPage(frame: Frame, model: OperatorOverviewModel)
         {model.cell !== null && <p class="soft">{words.t('operator.of_cell', { cell: model.cell })}</p>}
       </header>
       <Verdict words={words} model={model} />
+      {restore !== null && <RestoredNotice words={words} restore={restore} />}
       <div class="beside">
         <Queue words={words} model={model} />
         <AttentionCard words={words} attention={model.attention} />
@@ -120,9 +122,10 @@ function problems({ words, model }: PartProps): readonly string[] {
 }
 
 function Verdict(props: PartProps) {
-  const { words } = props
+  const { words, model } = props
   const wrong = problems(props)
-  if (wrong.length === 0) return <Notice kind="success">{words.t('operator.well')}</Notice>
+  if (wrong.length === 0)
+    return model.attention.restore === null ? <Notice kind="success">{words.t('operator.well')}</Notice> : null
   return (
     <Notice kind="warning" title={words.t('operator.not_well', { problems: wrong.length })}>
       <ul>
@@ -183,7 +186,7 @@ function Queue({ words, model: { reviews, openReviews, now } }: PartProps) {
 
 function Engines({ words, model: { postgres, gate, mail } }: PartProps) {
   const { version, roundTripMs, schema, clockAheadMs } = postgres
-  const seconds = words.number(Math.round(clockAheadMs / 100) / 10)
+  const seconds = words.number(Math.round(clockAheadMs / 100) / 10 || 0)
   return (
     <section class="card stack" aria-labelledby="engines">
       <h2 id="engines">{words.t('operator.engines')}</h2>
