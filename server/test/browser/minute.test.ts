@@ -8,7 +8,7 @@ import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { press, signIn, submit } from '../rig/browser/clicks.ts'
 import { createScriptedPerson, type ScriptedPerson } from '../rig/browser/scripted-person.ts'
-import { plugIn } from '../rig/browser/virtual-authenticator.ts'
+import { addVirtualAuthenticator } from '../rig/browser/virtual-authenticator.ts'
 import { HAMBURG } from '../rig/scenes/northwind.ts'
 
 const { t } = wordsFor('en')
@@ -28,7 +28,7 @@ async function openKnownPhone(): Promise<Page> {
   const page = await browsing.openAlone(PHONE)
   // A virtual authenticator would accept autofill before the person has done anything.
   await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)')
-  await plugIn(page)
+  await addVirtualAuthenticator(page)
   await page.goto(`${northwind.service.config.publicUrl}/activate`)
   await page.fill('#typed', northwind.slug)
   await press(page, 'form[action="/activate"] button[type=submit]')

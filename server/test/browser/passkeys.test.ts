@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { signIn, submit } from '../rig/browser/clicks.ts'
-import { plugIn, type VirtualAuthenticator } from '../rig/browser/virtual-authenticator.ts'
+import { addVirtualAuthenticator, type VirtualAuthenticator } from '../rig/browser/virtual-authenticator.ts'
 import { type MadeUser, makeAccount, makeUser } from '../rig/make.ts'
 import { PASSWORD, startNorthwind } from '../rig/scenes/northwind.ts'
 
@@ -30,7 +30,7 @@ async function withPasskey(
   if (!suggestions) {
     await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = () => Promise.resolve(false)')
   }
-  const authenticator = await plugIn(page)
+  const authenticator = await addVirtualAuthenticator(page)
   const { service, slug } = browsing.northwind
   const user = await makeUser(service.context.db, slug, { holds: [], password: PASSWORD })
   await signIn(page, user)

@@ -22,7 +22,7 @@ export async function grantIn(all: TestCells, id: number, user: MadeUser, userCo
 }
 
 /** A user who tries again if a cell does not answer. */
-export async function grantPatiently(all: TestCells, id: number, user: MadeUser, userCode: string): Promise<string> {
+export async function grantWithRetries(all: TestCells, id: number, user: MadeUser, userCode: string): Promise<string> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await grantIn(all, id, user, userCode)

@@ -4,7 +4,7 @@ import { freePort } from '../../../tools/free-port.ts'
 import { startTestCells, type TestCells } from '../rig/cells.ts'
 import { collect, Device } from '../rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
-import { A, B, cellOf, factsOf, grantIn, grantPatiently, HOME } from './cells-scene.ts'
+import { A, B, cellOf, factsOf, grantIn, grantWithRetries, HOME } from './cells-scene.ts'
 
 let all: TestCells
 beforeAll(async () => {
@@ -37,7 +37,7 @@ test('the issuer is killed after another cell has given the code back, before it
   await expect(grantIn(all, A, user, code.user_code)).rejects.toThrow('cell 2 does not answer')
   const next = await startProcess(B)
   expect((await next.device.poll(code.device_code)).body.error).toBe('auth_pending')
-  expect(await grantPatiently(all, A, user, code.user_code)).toBe('granted')
+  expect(await grantWithRetries(all, A, user, code.user_code)).toBe('granted')
   expect((await collect(next.device, code.device_code)).status).toBe(200)
   await expect.poll(() => factsOf(all, code)).toEqual({ holders: [A], grants: 1, statuses: ['used'] })
   await next.kill('SIGKILL')

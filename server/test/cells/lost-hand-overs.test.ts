@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCells, type TestCells } from '../rig/cells.ts'
 import { type CodeRecord, collect } from '../rig/device.ts'
 import type { Loss } from '../rig/network/cell-proxy.ts'
-import { A, B, cellOf, factsOf, grantIn, grantPatiently, HOME } from './cells-scene.ts'
+import { A, B, cellOf, factsOf, grantIn, grantWithRetries, HOME } from './cells-scene.ts'
 
 let all: TestCells
 beforeAll(async () => {
@@ -27,7 +27,7 @@ describe('between the request in B and the delivery, one loss', () => {
     // B answers `hand-over` and `decided`, A the others.
     const answering = question === 'hand-over' || question === 'decided' ? B : A
     if (question !== 'look') proxyOf(answering).loseNext(question, loss)
-    expect(await grantPatiently(all, A, user, code.user_code)).toBe('granted')
+    expect(await grantWithRetries(all, A, user, code.user_code)).toBe('granted')
     if (question === 'look') proxyOf(answering).loseNext(question, loss)
     const answer = await collect(device, code.device_code)
     expect(answer.status).toBe(200)
@@ -49,7 +49,7 @@ describe('a code that another cell has to give back, with a loss', () => {
     // The code can be claimed again: in the cell that has given it back already, and in another one.
     const next = loss === 'answered' ? HOME : A
     const who = next === A ? user : await all.makeMember(HOME)
-    expect(await grantPatiently(all, next, who, code.user_code)).toBe('granted')
+    expect(await grantWithRetries(all, next, who, code.user_code)).toBe('granted')
     expect((await collect(all.device(B), code.device_code)).status).toBe(200)
     await expectDelivered(code, [next])
   })
@@ -88,7 +88,7 @@ test('users of three cells who enter a code at the same moment: one has it, or i
   for (let round = 0; round < 10; round += 1) {
     const code = await all.device(B).code()
     const outcomes = await Promise.all(
-      [HOME, A, B].map((id) => grantPatiently(all, id, members[id] ?? { id: '', email: '' }, code.user_code)),
+      [HOME, A, B].map((id) => grantWithRetries(all, id, members[id] ?? { id: '', email: '' }, code.user_code)),
     )
     const { holders, grants } = await factsOf(all, code)
     expect(holders).toHaveLength(1)

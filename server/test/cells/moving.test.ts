@@ -78,14 +78,14 @@ test('a bucket moves under load: no poll or verification fails, and every creden
   const failures: string[] = []
   const [latest, decided] = [held.map((each) => ({ ...each })), new Set<string>()]
   let stop = false
-  const note = (what: string, answer: WireAnswer) => failures.push(`${what}: ${answer.status} ${answer.text}`)
+  const addFailure = (what: string, answer: WireAnswer) => failures.push(`${what}: ${answer.status} ${answer.text}`)
   const isLater = (answer: WireAnswer) => answer.status === 503 && answer.headers['retry-after'] !== undefined
 
   const verifications = async () => {
     for (let turn = 0; !stop; turn += 1) {
       const { access_token } = latest[turn % latest.length] as Tokens
       const answer = await verify(placeOf(user.bucket), access_token)
-      if (answer.status !== 200) note('verify', answer)
+      if (answer.status !== 200) addFailure('verify', answer)
       await sleep(5)
     }
   }
@@ -94,7 +94,7 @@ test('a bucket moves under load: no poll or verification fails, and every creden
       const at = turn % latest.length
       const answer = await refresh(placeOf(user.bucket), latest[at]?.refresh_token ?? '')
       if (answer.status === 200) latest[at] = answer.body
-      else if (!isLater(answer)) note('refresh', answer)
+      else if (!isLater(answer)) addFailure('refresh', answer)
       await sleep(20)
     }
   }
@@ -113,7 +113,7 @@ test('a bucket moves under load: no poll or verification fails, and every creden
       }
       if (failures.length > 0) return
       const answer = await collect(all.device(issuer), code.device_code)
-      if (answer.status !== 200) note('poll', answer)
+      if (answer.status !== 200) addFailure('poll', answer)
       else decided.add(answer.body.access_token)
     }
   }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { freePort } from '../../../tools/free-port.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { TEST_KEYS } from '../rig/make.ts'
-import { openWay } from '../rig/network/way.ts'
+import { startHttpProxy } from '../rig/network/http-proxy.ts'
 import { runCommand } from '../rig/process/command.ts'
 import { NOBODY, type SetUp, startSetUp } from '../rig/process/doctor.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -106,7 +106,7 @@ describe('a host that does not match', () => {
 
   it('a proxy that changes Host hides the accounts', async () => {
     let inner: TestService | null = null
-    const proxy = await openWay(() => inner?.address ?? '', { changeHost: true })
+    const proxy = await startHttpProxy(() => inner?.address ?? '', { changeHost: true })
     onTestFinished(proxy.close)
     const publicUrl = `http://localhost:${new URL(proxy.address).port}`
     inner = await startTestService({ PUBLIC_URL: publicUrl })

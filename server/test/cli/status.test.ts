@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { removeGrant } from '../../src/flows/grants/connected-applications.ts'
 import { type MadeApplication, makeApplication } from '../rig/make.ts'
-import { openWay, type Way } from '../rig/network/way.ts'
+import { type HttpProxy, startHttpProxy } from '../rig/network/http-proxy.ts'
 import { type Ended, type Home, makeHome, runCommand, startCommand } from '../rig/process/command.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
 let program: MadeApplication
-let way: Way
+let proxy: HttpProxy
 let home: Home
 beforeAll(async () => {
   service = await startTestService({ POLL_INTERVAL: '1' })
@@ -19,11 +19,11 @@ beforeAll(async () => {
 })
 beforeEach(async () => {
   home = makeHome()
-  way = await openWay(() => service.address)
+  proxy = await startHttpProxy(() => service.address)
 })
 afterEach(async () => {
   home.remove()
-  await way.close().catch(() => {})
+  await proxy.close().catch(() => {})
 })
 afterAll(() => service.stop())
 
@@ -31,7 +31,7 @@ const kept = (name = '') => join(home.folder, 'config', 'latchkey', 'profiles', 
 const run = (...args: string[]) => runCommand(args, { environment: home.environment })
 
 async function login(args: string[] = [], given: Record<string, string> = {}): Promise<Ended> {
-  const environment = { ...home.environment, LATCHKEY_SERVER: way.address, LATCHKEY_APP: program.id, ...given }
+  const environment = { ...home.environment, LATCHKEY_SERVER: proxy.address, LATCHKEY_APP: program.id, ...given }
   const command = startCommand(['login', ...args], { environment })
   const [, digits = ''] = await command.until(/Your code\s+([\d ]+\d)/)
   expect(await service.grant(digits.replaceAll(' ', ''))).toBe('granted')
@@ -55,7 +55,7 @@ describe('who is logged in', () => {
     expect((await login()).status).toBe(0)
     const { status, stdout } = await run('status')
     expect(status).toBe(0)
-    expect(stdout.replace(/\d\d:\d\d, /, 'HH:MM, ')).toBe(`Logged in at ${way.address}.
+    expect(stdout.replace(/\d\d:\d\d, /, 'HH:MM, ')).toBe(`Logged in at ${proxy.address}.
 
   profile      default
   application  ${program.id}
@@ -67,7 +67,7 @@ describe('who is logged in', () => {
 `)
     const shown = {
       profile: 'default',
-      server: way.address,
+      server: proxy.address,
       application: program.id,
       account: service.account.slug,
       user: service.user.id,
@@ -90,11 +90,11 @@ describe('who is logged in', () => {
 
   it('is not logged in over it: the old access would be left behind', async () => {
     await login()
-    const environment = { ...home.environment, LATCHKEY_SERVER: way.address, LATCHKEY_APP: program.id }
+    const environment = { ...home.environment, LATCHKEY_SERVER: proxy.address, LATCHKEY_APP: program.id }
     expect(await runCommand(['login'], { environment })).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `You are already logged in at ${way.address}, in the account ${service.account.slug}. Run "latchkey logout" first, or choose another --profile.\n`,
+      stderr: `You are already logged in at ${proxy.address}, in the account ${service.account.slug}. Run "latchkey logout" first, or choose another --profile.\n`,
     })
     expect((await run('status')).status).toBe(0)
   })
@@ -136,7 +136,7 @@ describe('logging out', () => {
     const { status, stdout } = await run('logout')
     expect([status, stdout]).toEqual([
       0,
-      `Logged out: the access at ${way.address} was revoked and the stored login was deleted.\n`,
+      `Logged out: the access at ${proxy.address} was revoked and the stored login was deleted.\n`,
     ])
     expect(existsSync(kept())).toBe(false)
     await expect.poll(() => me(credential), { timeout: 30_000 }).toBe(401)
@@ -152,18 +152,18 @@ describe('logging out', () => {
     expect(existsSync(kept('credentials.json'))).toBe(true)
     const environment = { ...home.environment, LATCHKEY_SECRET: secret }
     expect((await runCommand(['logout', '--json'], { environment })).stdout).toBe(
-      `${JSON.stringify({ logged_out: true, profile: 'default', server: way.address })}\n`,
+      `${JSON.stringify({ logged_out: true, profile: 'default', server: proxy.address })}\n`,
     )
   })
 
   it('says what is left when the service cannot be reached; --forget leaves nothing here', async () => {
     await login()
     const credential = JSON.parse(readFileSync(kept('credentials.json'), 'utf8')).accessToken
-    await way.close()
+    await proxy.close()
     const away = await run('status')
     expect([away.status, away.stderr]).toEqual([
       5,
-      `${way.address} could not be reached (ECONNREFUSED). Check the URL and your connection, then try again.\n`,
+      `${proxy.address} could not be reached (ECONNREFUSED). Check the URL and your connection, then try again.\n`,
     ])
     const twin = makeHome()
     cpSync(join(home.folder, 'config'), join(twin.folder, 'config'), { recursive: true })
@@ -185,7 +185,7 @@ describe('logging out', () => {
 })
 
 it('a second program with the same code ends the waiting, before the application is suspended for it', async () => {
-  const busy = await openWay(() => service.address, { pollTwice: true })
+  const busy = await startHttpProxy(() => service.address, { pollTwice: true })
   const args = ['login', '--server', busy.address, '--app', program.id]
   const { status, stderr } = await runCommand(args, { environment: home.environment })
   await busy.close()

@@ -3,7 +3,7 @@ import { askVerify } from '../races/issued-grants.ts'
 import { post } from '../rig/device.ts'
 import type { MadeApplication } from '../rig/make.ts'
 
-type Held = { credential: string; refreshToken: string | null; refusedBecause: string | null }
+type Held = { credential: string; refreshToken: string | null; refusalReason: string | null }
 
 export class IssuedCredentials {
   readonly #addresses: readonly string[]
@@ -18,14 +18,12 @@ export class IssuedCredentials {
 
   add(body: { access_token?: string; access_key?: string; refresh_token?: string }): void {
     const credential = body.access_token ?? body.access_key ?? ''
-    this.#held.push({ credential, refreshToken: body.refresh_token ?? null, refusedBecause: null })
+    this.#held.push({ credential, refreshToken: body.refresh_token ?? null, refusalReason: null })
   }
 
   /** One of the token sets, in turn. Without an answer, the device keeps what it has. Returns how many were refreshed. */
   async refreshOne(): Promise<number> {
-    const sets = this.#held.filter(
-      ({ refreshToken, refusedBecause }) => refreshToken !== null && refusedBecause === null,
-    )
+    const sets = this.#held.filter(({ refreshToken, refusalReason }) => refreshToken !== null && refusalReason === null)
     this.#next += 1
     const set = sets[this.#next % Math.max(1, sets.length)]
     if (!set?.refreshToken) return 0
@@ -33,7 +31,7 @@ export class IssuedCredentials {
     const form = { SVCappid, SVCsecret, refresh_token: set.refreshToken }
     const address = this.#addresses[this.#next % this.#addresses.length] ?? ''
     const answer = await post(address, '/auth/oauth/refresh', { form }).catch(() => null)
-    if (answer?.status === 400) set.refusedBecause = `a refresh was answered ${answer.text}`
+    if (answer?.status === 400) set.refusalReason = `a refresh was answered ${answer.text}`
     if (answer?.status !== 200) return 0
     set.credential = answer.body.access_token
     set.refreshToken = answer.body.refresh_token
@@ -43,8 +41,8 @@ export class IssuedCredentials {
   /** What each process says of each credential. */
   async refused(): Promise<readonly string[]> {
     const reasons: string[] = []
-    for (const { credential, refusedBecause } of this.#held) {
-      if (refusedBecause !== null) reasons.push(refusedBecause)
+    for (const { credential, refusalReason } of this.#held) {
+      if (refusalReason !== null) reasons.push(refusalReason)
       for (const address of this.#addresses) {
         const status = await askVerify(address, credential)
         if (status !== 200) reasons.push(`a credential was answered ${status}`)

@@ -39,7 +39,7 @@ for (const command of new Set(faults.flatMap((fault) => fault.commands))) {
   const { short = null, full = [] } = FORMS[command] ?? {}
   const args = values.full ? full : short
   const outcome = args ? await runCommand(command, args) : 'only with --full'
-  for (const fault of faults.filter(({ commands }) => commands.includes(command))) note(fault.id, outcome)
+  for (const fault of faults.filter(({ commands }) => commands.includes(command))) record(fault.id, outcome)
 }
 const outages = values.ids ? 'passed' : await runCommand(OUTAGES, [])
 
@@ -50,15 +50,15 @@ console.log(`faults: ids=${ids.length} passed=${verdicts.filter((verdict) => ver
 const bad = verdicts.filter((verdict) => verdict === 'failed' || verdict === 'no test')
 process.exitCode = bad.length === 0 && outages === 'passed' ? 0 : 1
 
-function note(id: string, outcome: Outcome): void {
+function record(id: string, outcome: Outcome): void {
   outcomes.get(id)?.push(outcome)
 }
 
 function verdictOf(id: string): Outcome | 'no test' {
-  const noted = outcomes.get(id) ?? []
-  if (noted.length === 0) return 'no test'
-  if (noted.includes('failed')) return 'failed'
-  return noted.includes('passed') ? 'passed' : 'only with --full'
+  const recorded = outcomes.get(id) ?? []
+  if (recorded.length === 0) return 'no test'
+  if (recorded.includes('failed')) return 'failed'
+  return recorded.includes('passed') ? 'passed' : 'only with --full'
 }
 
 /** Those whose title, or that of the group they are in, begins with one of the ids. */
@@ -73,7 +73,7 @@ async function runTests(files: readonly string[]): Promise<void> {
   await once(spawn(process.execPath, args, { cwd: ROOT, env, stdio: 'inherit' }), 'close')
   const report: Report = JSON.parse(readFileSync(REPORT, 'utf8'))
   for (const { status, title, ancestorTitles } of report.testResults.flatMap((file) => file.assertionResults)) {
-    for (const id of [...ancestorTitles, title].flatMap(faultsIn)) note(id, status === 'passed' ? 'passed' : 'failed')
+    for (const id of [...ancestorTitles, title].flatMap(faultsIn)) record(id, status === 'passed' ? 'passed' : 'failed')
   }
 }
 

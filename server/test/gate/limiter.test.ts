@@ -6,7 +6,7 @@ import { createCodeBudget } from '../../src/gate/code-budget.ts'
 import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/engines/database.ts'
-import { useOwnTimeouts } from '../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../rig/engines/long-timeouts.ts'
 import { freshNetwork } from '../rig/network/fresh-network.ts'
 import { startPrivateRedis } from '../scale/private-redis.ts'
 

@@ -15,7 +15,14 @@ import { routes } from '../../src/http/routes.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { stylesheet } from '../../src/pages/ui/assets.ts'
-import { broughtBy, claimsFor, makeHost, signStatement, type TestHost, wayBack } from '../rig/host-service.ts'
+import {
+  claimsFor,
+  makeHost,
+  readSignInRequest,
+  returnPath,
+  signStatement,
+  type TestHost,
+} from '../rig/host-service.ts'
 import { spawnTied } from '../rig/process/tied-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { Web } from '../rig/web.ts'
@@ -92,10 +99,10 @@ test('every path of Latchkey but the start page reaches it, and every other the 
 test('a user signs in through the hand-over, beside the session of the service', async () => {
   const web = browser()
   await web.send('GET', '/')
-  const brought = broughtBy((await web.send('GET', '/sign-in?next=%2Fconnect%2Fcode')).location)
-  expect(brought.returnTo.origin).toBe(web.origin)
-  const statement = await signStatement(host.key, await claimsFor(service, brought))
-  const page = await web.send('GET', wayBack(brought, statement))
+  const request = readSignInRequest((await web.send('GET', '/sign-in?next=%2Fconnect%2Fcode')).location)
+  expect(request.returnTo.origin).toBe(web.origin)
+  const statement = await signStatement(host.key, await claimsFor(service, request))
+  const page = await web.send('GET', returnPath(request, statement))
   expect([page.status, page.location]).toEqual([303, '/connect/code'])
   expect((await web.get('/connect/code')).status).toBe(200)
   expect([...web.cookies.keys()].sort()).toEqual(['__Host-browser', '__Host-dialog', SESSION, 'own-session'])

@@ -1,7 +1,7 @@
 /** Environment of the server part: services in this process, each on a database of its own or in a cell, with three users and two applications. */
 import { setTimeout as sleep } from 'node:timers/promises'
 // A busy machine is not what this proof is about.
-import '../rig/engines/patience.ts'
+import '../rig/engines/long-timeouts.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { PUBLISHER, startTestCells } from '../rig/cells.ts'
 import { Device } from '../rig/device.ts'

@@ -1,5 +1,5 @@
 /** One database, two built servers of one service, the example service beside them, and one account with an application. */
-import '../rig/engines/patience.ts'
+import '../rig/engines/long-timeouts.ts'
 import { startExample } from '../../../examples/test/rig/program.ts'
 import { startEngines } from '../../../tools/engines.ts'
 import { freePort } from '../../../tools/free-port.ts'
@@ -11,7 +11,7 @@ import { makeManagementKey } from '../rig/manage.ts'
 import { startServerProcess } from '../rig/process/server-process.ts'
 
 const PROCESSES = 2
-const PATIENCE = new URL('../rig/engines/patience.ts', import.meta.url)
+const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
 export type Ground = {
   readonly context: Context
@@ -74,7 +74,7 @@ export async function openGround(users: 'host' | 'provider'): Promise<Ground> {
   await example.says(/The service is at/)
   // The first is the one that browsers and the example reach; the others must not depend on it.
   const start = (_: unknown, index: number) =>
-    startServerProcess({ ...environment, PORT: index === 0 ? String(port) : '0' }, { preload: PATIENCE })
+    startServerProcess({ ...environment, PORT: index === 0 ? String(port) : '0' }, { preload: LONG_TIMEOUTS })
   const servers = await Promise.all(Array.from({ length: PROCESSES }, start))
   return {
     context,

@@ -31,7 +31,7 @@ const WRONG_PATH_POLLS = 2
 const CONNECTION_TIMEOUT_MS = 1_000
 
 /** Sent together with the decision. */
-const POLLS_BESIDE_THE_GRANT = 4
+const POLLS_DURING_GRANT = 4
 
 /** Share of the codes whose first poll is held until the grant. */
 const HELD_SHARE = 0.5
@@ -62,17 +62,17 @@ export async function raceForCredentials(
     const held = Math.random() < HELD_SHARE ? poll(0, false, HELD) : null
     const first = held ? await sleep(ON_ITS_WAY_MS, null) : await poll(0)
     if (first && first.answer.body.error !== 'auth_pending') problem(`before the grant: ${describe(first)}`)
-    // A poll beside a held one may release it; without any, the held one is woken by the decision.
-    const besides = held && Math.random() < 0.5 ? 0 : POLLS_BESIDE_THE_GRANT
-    const beside = Array.from({ length: besides }, (_, lane) => poll(lane))
-    if (held) beside.push(held)
+    // Another poll may release a held one; without any, the decision wakes it.
+    const others = held && Math.random() < 0.5 ? 0 : POLLS_DURING_GRANT
+    const during = Array.from({ length: others }, (_, lane) => poll(lane))
+    if (held) during.push(held)
     const decided = await grantByUser(track.usersOf(index)[0], code)
     if (decided !== 'granted') problem(`could not be granted: ${decided}`)
     const after = Array.from({ length: size.pollsPerCode }, (_, lane) => poll(lane, lane < WRONG_PATH_POLLS))
 
-    const heardBeside = await Promise.all(beside)
+    const heardDuring = await Promise.all(during)
     const heardAfter = await Promise.all(after)
-    for (const each of heardBeside)
+    for (const each of heardDuring)
       if (!isFinal(each) && !isPending(each)) problem(`beside the grant: ${describe(each)}`)
     const late = heardAfter.filter((each) => !isFinal(each))
     const unconnected = late.every(({ tookMs }) => tookMs >= CONNECTION_TIMEOUT_MS)
@@ -82,14 +82,14 @@ export async function raceForCredentials(
       await sleep(MAX_HINT_MS)
       heardAfter.push(await poll(0))
     } else for (const each of late) problem(`after the grant: ${describe(each)}`)
-    const won = [...heardBeside, ...heardAfter].filter(({ answer }) => answer.status === 200)
+    const won = [...heardDuring, ...heardAfter].filter(({ answer }) => answer.status === 200)
     for (const { answer, wrongPath } of won) {
       if (wrongPath) problem('issued on the wrong path')
       if (!fits(answer, index)) problem(`wrong credentials ${answer.text}`)
     }
     if (held && (await held).answer.status === 200) counted.issuedToHeld += 1
-    counted.pendingBeforeTheAnswer += heardBeside.filter(isPending).length
-    counted.issuedBeforeTheAnswer += heardBeside.filter(({ answer }) => answer.status === 200).length
+    counted.pendingBeforeTheAnswer += heardDuring.filter(isPending).length
+    counted.issuedBeforeTheAnswer += heardDuring.filter(({ answer }) => answer.status === 200).length
     return won.length
   })
 

@@ -61,7 +61,7 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
 }
 
 /** At most what PostgreSQL and Redis may differ about the expiry on a busy machine. */
-const EXPIRY_IS_HEARD_MS = 1_000
+const MAX_EXPIRY_SKEW_MS = 1_000
 
 /**
  * A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. How
@@ -88,7 +88,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
       [new Date(entered.code.expiresAt)],
     )
     const expiresAt = performance.now() + Number(clock?.left)
-    code.history.pendingMayBeOld(EXPIRY_IS_HEARD_MS)
+    code.history.pendingMayBeOld(MAX_EXPIRY_SKEW_MS)
     while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
     const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? HELD : {}
@@ -193,7 +193,7 @@ async function pollDecided(
 }
 
 async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode) {
-  const end = performance.now() + EXPIRY_IS_HEARD_MS
+  const end = performance.now() + MAX_EXPIRY_SKEW_MS
   for (;;) {
     const heard = await pollAt(track, lane, variant, code)
     if (!PENDING.includes(heard)) return heard

@@ -9,8 +9,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Context } from '../../src/flows/context.ts'
 import type { ServerProcess } from '../rig/process/server-process.ts'
 
-/** Waits until the logs so far have been written and read, on a busy machine as well. Only after a late answer. */
-const LOG_IS_READ_MS = 2_000
+/** Until a log line was written and read, on a busy machine as well. Waited for only after a late answer. */
+const LOG_DELAY_MS = 2_000
 
 export type EngineSilences = {
   /** Number of affected codes. */
@@ -33,7 +33,7 @@ export function watchEngines(contexts: readonly Context[], servers: readonly Ser
     // A failure shortly before: the decision does not try Redis again yet, and no further failure is counted.
     mark: () => ({ at: Date.now(), failures: contexts.every(({ gate }) => gate.answers) ? failures() : null }),
     metSince: async ({ at, failures: before }) => {
-      await sleep(LOG_IS_READ_MS)
+      await sleep(LOG_DELAY_MS)
       const met = failures() !== before || servers.some((server) => wasSilentSince(server, at))
       if (met) codes += 1
       return met

@@ -2,7 +2,7 @@
  * One database, several built servers, and this process, which calls flows as pages and commands do. All of them wait for a busy
  * PostgreSQL far longer than in production: what a service does without it is proven elsewhere (verify:outages).
  */
-import '../rig/engines/patience.ts'
+import '../rig/engines/long-timeouts.ts'
 import { startEngines } from '../../../tools/engines.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
@@ -12,7 +12,7 @@ import { type ServerProcess, startServerProcess } from '../rig/process/server-pr
 
 const PROCESSES = 3
 
-const PATIENCE = new URL('../rig/engines/patience.ts', import.meta.url)
+const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
 export type RaceGround = {
   readonly database: TestDatabase
@@ -36,7 +36,7 @@ export async function openRaceGround(more: Record<string, string> = {}): Promise
     database,
     context,
     startServers: async () => {
-      const start = () => startServerProcess(environment, { preload: PATIENCE })
+      const start = () => startServerProcess(environment, { preload: LONG_TIMEOUTS })
       servers.push(...(await Promise.all(Array.from({ length: PROCESSES }, start))))
       return servers.map(({ address }) => address)
     },

@@ -21,7 +21,7 @@ const MIN_CODES = 500
 const MIN_DECISIONS = 100
 
 /** Maximum share of codes with an unanswered engine: above it, the machine is too busy to prove anything. */
-const SILENT_AT_MOST = 0.05
+const MAX_SILENT = 0.05
 
 const { values } = parseArgs({
   options: {
@@ -67,7 +67,7 @@ try {
   problems.push(...recorded.judge('races'))
   const silent = silences.codes
   if (silent > 0) console.error(`races: an engine was silent during ${silent} codes`)
-  if (silent > SILENT_AT_MOST * (codes + 3 * decisions)) problems.push(`${silent} codes met a silent engine: too busy`)
+  if (silent > MAX_SILENT * (codes + 3 * decisions)) problems.push(`${silent} codes met a silent engine: too busy`)
   for (const problem of problems.slice(0, 20)) console.error(`races: ${problem}`)
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {

@@ -22,7 +22,7 @@ const LANES = 4
 const SHARED_PER_GRANT = 1_000
 
 /** How long a revocation may take to reach every process: docs/interface.md, "Check a credential". */
-const KNOWN_EVERYWHERE_MS = 2_000
+const PROPAGATION_MS = 2_000
 
 const { values } = parseArgs({ options: { grants: { type: 'string', default: '1000' } } })
 const count = Number(values.grants)
@@ -46,7 +46,7 @@ try {
     if (!grant) throw new Error(`there is no grant ${index}`)
     return raceToRefresh(track, index, grant, REFRESHES_PER_GRANT)
   })
-  await sleep(KNOWN_EVERYWHERE_MS)
+  await sleep(PROPAGATION_MS)
   const alive = await inLanes(count, LANES, async (index) => {
     const race = races[index]
     return race ? checkEnded(track, index, race) : []

@@ -8,7 +8,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from '
 import { elsewhereAt } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
-import { formFields, onwards, type Page, Web } from './web.ts'
+import { formFields, nextLocation, type Page, Web } from './web.ts'
 import { eventKinds, grantsOf, mailsOf } from './witness.ts'
 
 export type Pkce = { readonly verifier: string; readonly challenge: string }
@@ -32,7 +32,7 @@ export function makeDialogApplication(
 }
 
 /** State of a window: the page it shows, and the address outside our hosts that it would have gone to. */
-export type Stand = { readonly page: Page; readonly url: URL; readonly left: URL | null }
+export type WindowState = { readonly page: Page; readonly url: URL; readonly left: URL | null }
 
 /** What a dialog needs of a service. */
 export type DialogService = Pick<TestService, 'address' | 'config' | 'context' | 'account' | 'user' | 'web'>
@@ -69,32 +69,32 @@ export class DialogWindow {
   }
 
   /** Whether the user is asked to sign in: here, or where they come from. */
-  isAtSignIn({ url, page, left }: Stand): boolean {
+  isAtSignIn({ url, page, left }: WindowState): boolean {
     if (left !== null) return left.href.startsWith(`${this.service.config.signInUrl}?`)
     return url.pathname === '/sign-in' && page.status === 200
   }
 
   /** On that page. */
-  async signInHere({ email }: MadeUser, password: string): Promise<Stand> {
+  async signInHere({ email }: MadeUser, password: string): Promise<WindowState> {
     if (!elsewhereAt(this.account.host)) return this.submit(this.account, '/sign-in', { email, password })
     return this.go((await this.account.authenticateElsewhere(email)).href)
   }
 
-  async go(address: string): Promise<Stand> {
+  async go(address: string): Promise<WindowState> {
     const url = new URL(address)
     return this.follow(url, await this.at(url.host).send('GET', url.pathname + url.search))
   }
 
   /** Submits the form with this action on the page that the host showed last. */
-  async submit(web: Web, action: string, values: Record<string, string>): Promise<Stand> {
+  async submit(web: Web, action: string, values: Record<string, string>): Promise<WindowState> {
     const page = await web.send('POST', action, { ...formFields(web.last?.text ?? '', action), ...values })
     return this.follow(new URL(action, web.origin), page)
   }
 
-  async follow(from: URL, first: Page): Promise<Stand> {
+  async follow(from: URL, first: Page): Promise<WindowState> {
     let [url, page] = [from, first]
     for (let hops = 0; hops < 10; hops += 1) {
-      const to = onwards(page)
+      const to = nextLocation(page)
       if (to === null) break
       url = new URL(to, url)
       if (!this.isOurs(url)) return { page, url, left: url }
@@ -130,7 +130,7 @@ export function dialogAddress(service: DialogService, { application, parameters 
 export async function openQuestion(
   service: DialogService,
   wish: DialogWish,
-): Promise<{ window: DialogWindow; at: Stand }> {
+): Promise<{ window: DialogWindow; at: WindowState }> {
   const window = await new DialogWindow(service).signIn(wish.user ?? service.user)
   await window.go(dialogAddress(service, wish))
   return { window, at: await window.submit(window.base, '/dialog', { typed: service.account.slug }) }

@@ -42,10 +42,10 @@ export async function makeHost(alg?: HostKey['alg']): Promise<TestHost> {
   }
 }
 
-/** What the browser brings to the host service. */
-export type Brought = { account: string; challenge: string; returnTo: URL; maxAge: string | null }
+/** Parameters with which Latchkey sends the browser to the host service. */
+export type SignInRequest = { account: string; challenge: string; returnTo: URL; maxAge: string | null }
 
-export function broughtBy(address: string | null, signInUrl = SIGN_IN_URL): Brought {
+export function readSignInRequest(address: string | null, signInUrl = SIGN_IN_URL): SignInRequest {
   const url = new URL(address ?? 'none:')
   if (`${url.origin}${url.pathname}` !== signInUrl) throw new Error(`${address} is not the host service`)
   const get = (name: string) => url.searchParams.get(name) ?? ''
@@ -60,7 +60,7 @@ export function broughtBy(address: string | null, signInUrl = SIGN_IN_URL): Brou
 /** Claims of a good statement about the user `ada`, at the service's time. */
 export async function claimsFor(
   service: { readonly database: TestDatabase },
-  { account, challenge, returnTo }: Brought,
+  { account, challenge, returnTo }: SignInRequest,
 ): Promise<JWTPayload & { iat: number }> {
   const [row] = await service.database.query<{ now: Date }>('select now()')
   const now = Math.floor((row?.now.getTime() ?? 0) / 1000)
@@ -85,7 +85,7 @@ export function signStatement({ privateKey, kid, alg }: HostKey, claims: JWTPayl
 }
 
 /** Path and query with which the host service sends the browser back. */
-export function wayBack({ returnTo }: Brought, statement: string): string {
+export function returnPath({ returnTo }: SignInRequest, statement: string): string {
   const back = new URL(returnTo)
   back.searchParams.set('statement', statement)
   return `${back.pathname}${back.search}`
@@ -98,7 +98,7 @@ export async function signInAtHost(
   web: Web,
   { claims = {}, from = '/sign-in' }: { claims?: JWTPayload; from?: string } = {},
 ): Promise<Page> {
-  const brought = broughtBy((await web.send('GET', from)).location)
-  const given = { ...(await claimsFor(service, brought)), ...claims }
-  return web.send('GET', wayBack(brought, await signStatement(host.key, given)))
+  const request = readSignInRequest((await web.send('GET', from)).location)
+  const given = { ...(await claimsFor(service, request)), ...claims }
+  return web.send('GET', returnPath(request, await signStatement(host.key, given)))
 }

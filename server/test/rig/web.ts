@@ -10,7 +10,7 @@ import { elsewhereAt } from './origins/users-from.ts'
 export type Page = WireAnswer & { readonly location: string | null }
 
 /** Link to the identity provider, or to the host service. */
-const WAY_OUT = / href="(\/sign-in\/provider[^"]*|http[^"]*[?;]challenge=[^"]*)"/
+const EXTERNAL_SIGN_IN = / href="(\/sign-in\/provider[^"]*|http[^"]*[?;]challenge=[^"]*)"/
 
 export class Web {
   readonly address: string
@@ -95,7 +95,7 @@ export class Web {
   /** Goes where the page that was shown last sends its users to sign in; returns the address to which it is sent back. */
   async authenticateElsewhere(email: string): Promise<URL> {
     for (let hops = 0; hops < 5; hops += 1) {
-      const to = this.last?.location ?? unescapeHtml(WAY_OUT.exec(this.last?.text ?? '')?.[1] ?? '')
+      const to = this.last?.location ?? unescapeHtml(EXTERNAL_SIGN_IN.exec(this.last?.text ?? '')?.[1] ?? '')
       const elsewhere = elsewhereAt(this.host)
       if (elsewhere && URL.canParse(to)) return elsewhere.authenticate(to, email)
       await this.send('GET', to)
@@ -109,8 +109,8 @@ export class Web {
   }
 }
 
-/** Where the browser goes on to by itself: a redirect, or a page that says so. */
-export function onwards({ location, headers }: Page): string | null {
+/** Target of a redirect, or of the Refresh header of a page. */
+export function nextLocation({ location, headers }: Page): string | null {
   return location ?? /^0; url=(.*)$/.exec(String(headers.refresh))?.[1] ?? null
 }
 

@@ -68,7 +68,7 @@ export function deliveriesOf({ database }: TestService, endpointId: string): Pro
 }
 
 /** A context with a short time limit for receivers. */
-export function impatient(context: Context, timeoutMs = 300): Context {
+export function withShortTimeout(context: Context, timeoutMs = 300): Context {
   return { ...context, outbound: createOutbound({ allowPrivate: true, dnsServers: [], timeoutMs }) }
 }
 

@@ -8,7 +8,7 @@ import type { HeldKey, HeldSession, HeldTokenSet, Population } from './key-popul
 const LANES = 16
 
 /** One credential in so many is also checked, as a gateway does. */
-const CHECKED = 5
+const CHECK_EVERY = 5
 
 export type Load = {
   /** Addresses of running processes; may change at any time. */
@@ -53,11 +53,11 @@ async function refresh(load: Load, held: HeldTokenSet): Promise<void> {
     house({ address }, held.by, '/auth/oauth/refresh', { refresh_token: held.refresh }),
   )
   Object.assign(held, { access: body.access_token, refresh: body.refresh_token })
-  if (load.requests % CHECKED === 0) await verify(load, held.access)
+  if (load.requests % CHECK_EVERY === 0) await verify(load, held.access)
 }
 
 async function useKey(load: Load, held: HeldKey, rotates: boolean): Promise<void> {
-  if (!rotates || load.requests % CHECKED === 0) await verify(load, held.key)
+  if (!rotates || load.requests % CHECK_EVERY === 0) await verify(load, held.key)
   if (!rotates) return
   const { body } = await ask(load, 'a rotation', (address) =>
     house({ address }, held.by, '/auth/key/rotate', { access_key: held.key }),

@@ -16,7 +16,7 @@ export type Attack = {
   readonly address: string
   readonly publicHost: string
   readonly guesses: readonly Guess[]
-  readonly abreast: number
+  readonly concurrency: number
 }
 
 export type Progress = { readonly sent: number }
@@ -33,7 +33,7 @@ process.once('message', async (attack: Attack) => {
   process.disconnect()
 })
 
-async function run({ address, publicHost, guesses, abreast }: Attack): Promise<Result> {
+async function run({ address, publicHost, guesses, concurrency }: Attack): Promise<Result> {
   const answers: Record<string, number> = {}
   const enteredAt: number[] = []
   let sent = 0
@@ -49,6 +49,6 @@ async function run({ address, publicHost, guesses, abreast }: Attack): Promise<R
       if (status === 303) enteredAt.push(at)
     }
   }
-  await Promise.all(Array.from({ length: abreast }, guesser))
+  await Promise.all(Array.from({ length: concurrency }, guesser))
   return { answers, enteredAt }
 }

@@ -43,7 +43,7 @@ const SEALED_AT_ONCE = 5_000
 
 const { values } = parseArgs({ options: { events: { type: 'string', default: '1000000' } } })
 const count = Number(values.events)
-/** The short form runs beside other proofs that may take the processor: it checks lock waits only. */
+/** The short form runs at the same time as other proofs, which may take the processor: it checks lock waits only. */
 const judgesTime = count > MIN_EVENTS
 if (!(Number.isInteger(count) && count >= MIN_EVENTS)) throw new Error(`--events takes ${MIN_EVENTS} or more`)
 
@@ -82,8 +82,8 @@ try {
   const chain = await latchkey('verify')
   const archivedChain = await latchkey('verify', '--archive', file)
   for (const { status, stderr } of [chain, archivedChain]) if (status !== 0) problems.push(stderr)
-  await demandFound('a byte of the file', changeByte, ['--archive', file])
-  await demandFound('a row of the rest', changeRow, [])
+  await expectDetected('a byte of the file', changeByte, ['--archive', file])
+  await expectDetected('a row of the rest', changeRow, [])
 
   say(
     `${seconds.toFixed(1)} s for the archive of ${statSync(file).size} bytes; the slowest insert elsewhere took ${bystanders.slowestMs} ms`,
@@ -195,7 +195,7 @@ async function latchkey(...args: string[]): Promise<Ended> {
 }
 
 /** Makes and reverts `change`; in between, verification must exit with status 3. */
-async function demandFound(what: string, change: () => Promise<void>, args: readonly string[]): Promise<void> {
+async function expectDetected(what: string, change: () => Promise<void>, args: readonly string[]): Promise<void> {
   await change()
   const { status, stderr } = await latchkey('verify', ...args)
   if (status === 3) say(`${what}, changed: ${stderr}`)

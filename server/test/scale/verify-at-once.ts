@@ -13,7 +13,7 @@ import { openAtOnceGround } from './at-once-ground.ts'
 import { measureLatency } from './at-once-latency.ts'
 
 /** With fewer, a p99 is random. */
-const LEAST_DECISIONS = 100
+const MIN_DECISIONS = 100
 
 /** Rounds of the full form with faults: each as large as one measurement, until there were so many decisions. */
 const FULL_DECISIONS = 100_000
@@ -29,8 +29,8 @@ const { values } = parseArgs({
 })
 const size = { held: Number(values.held), rate: Number(values.rate), seconds: Number(values.seconds) }
 const decisions = size.rate * size.seconds
-if (!(decisions >= LEAST_DECISIONS && decisions <= size.held))
-  throw new Error(`--rate times --seconds takes ${LEAST_DECISIONS} to --held`)
+if (!(decisions >= MIN_DECISIONS && decisions <= size.held))
+  throw new Error(`--rate times --seconds takes ${MIN_DECISIONS} to --held`)
 
 const judge = (result: { readonly missed: readonly string[] }) => {
   console.log(JSON.stringify(result))

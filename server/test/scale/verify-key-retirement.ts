@@ -38,11 +38,11 @@ const ACCESS_TOKEN_MS = 60_000
 const SLUG = 'acme'
 const HOST = `${SLUG}.service.example`
 /** Owners who do not rotate: every tenth access key. */
-const LAZY = 10
+const UNROTATED_EVERY = 10
 /** Requests with what key 2 has signed anew: after key 1 was retired, and again after it left LATCHKEY_KEYS. */
 const AFTERWARDS = values.full ? 5_000 : 1_000
 /** Of each kind, tried with key 1 at the end. */
-const TRIED = 100
+const SAMPLE_SIZE = 100
 
 const begun = performance.now()
 process.env.DATABASE_URL ??= (await startEngines()).databaseUrl
@@ -87,7 +87,7 @@ try {
   say(`populated after ${seconds()} s`)
 
   await replaceServers(key1)
-  const lazy = new Set(accessKeys.filter((_, index) => index % LAZY === 0))
+  const lazy = new Set(accessKeys.filter((_, index) => index % UNROTATED_EVERY === 0))
   const uses = usesOf(population, HOST, (held) => !lazy.has(held))
   let rotated = false
   const meanwhile = (async () => {
@@ -141,13 +141,13 @@ try {
   async function openedByKey1(): Promise<number> {
     const address = load.addresses[0] ?? ''
     const tries = [
-      ...[...lazy].slice(0, TRIED).map(({ key }) => askVerify(address, key)),
-      ...original.keys.slice(0, TRIED).map((key) => askVerify(address, key)),
-      ...tokenSets.slice(0, TRIED).map(async ({ by }, index) => {
+      ...[...lazy].slice(0, SAMPLE_SIZE).map(({ key }) => askVerify(address, key)),
+      ...original.keys.slice(0, SAMPLE_SIZE).map((key) => askVerify(address, key)),
+      ...tokenSets.slice(0, SAMPLE_SIZE).map(async ({ by }, index) => {
         const token = original.refresh[index] ?? ''
         return (await house({ address }, by, '/auth/oauth/refresh', { refresh_token: token })).status
       }),
-      ...original.cookies.slice(0, TRIED).map(async (cookie) => {
+      ...original.cookies.slice(0, SAMPLE_SIZE).map(async (cookie) => {
         const headers = { host: HOST, cookie: `${SESSION}=${cookie}` }
         return (await post(address, '/applications', { method: 'GET', headers })).status
       }),

@@ -93,7 +93,7 @@ try {
   console.log(
     `manage: ${pages.length} pages of the operators' console, the slowest ${slowest.toFixed(1)} ms (p99), ${slow.length} above ${MAX_PAGE_MS} ms; load ${loadavg()[0]?.toFixed(1)}`,
   )
-  // At other sizes only the figure: other programs may be running beside this one.
+  // At other sizes only the figure: other programs may be running at the same time.
   process.exitCode = problems.length > 0 || (values.full && slow.length > 0) ? 1 : 0
 } finally {
   agent.destroy()

@@ -35,7 +35,7 @@ const GOALS = {
 } as const
 
 /** With fewer, the result says nothing about many codes, and a p99 of few polls is random. */
-const LEAST = { codes: 20_000, seconds: 5, polls: 5_000 } as const
+const MIN = { codes: 20_000, seconds: 5, polls: 5_000 } as const
 
 /** Longer than the measurement: no code may expire while it is polled. */
 const LIFETIME_SECONDS = 3_600
@@ -45,8 +45,8 @@ const { values } = parseArgs({
 })
 const count = Number(values.codes)
 const seconds = Number(values.seconds)
-if (!(Number.isInteger(count) && count >= LEAST.codes && seconds >= LEAST.seconds))
-  throw new Error(`--codes takes ${LEAST.codes} or more, --seconds ${LEAST.seconds} or more`)
+if (!(Number.isInteger(count) && count >= MIN.codes && seconds >= MIN.seconds))
+  throw new Error(`--codes takes ${MIN.codes} or more, --seconds ${MIN.seconds} or more`)
 
 if (!process.env.DATABASE_URL) process.env.DATABASE_URL = (await startEngines()).databaseUrl
 
@@ -106,7 +106,7 @@ async function pollThroughServer(environment: Record<string, string>, load: Omit
     await redis.forgetEverything()
     await database.query('select pg_stat_force_next_flush()')
     const before = await countStatements()
-    const polled = onlyPending(await runLoad({ ...load, address, seconds, minPolls: LEAST.polls }))
+    const polled = onlyPending(await runLoad({ ...load, address, seconds, minPolls: MIN.polls }))
     const rssMb = residentMb(server.pid)
     say(`empty gate: ${describe(polled)}`)
     say(`resident memory of the server: ${rssBefore} MB before, ${rssMb} MB after`)

@@ -30,13 +30,13 @@ const sizes = values.full
   : { guesses: 10_000, networks: 1_000, accounts: 1_000, honest: 100, budget: 100 }
 
 /** Guesses that are under way at once. */
-const ABREAST = 16
+const CONCURRENCY = 16
 
 /** Honest sign-ins of each kind before it starts: connections, compiled code, PostgreSQL's plans. */
-const FIRST = 5
+const WARM_UP = 5
 
 /** Of the right guesses. */
-const MAX_IN = 0.05
+const MAX_SUCCESS_SHARE = 0.05
 
 const MAX_P99_MS = 2_000
 
@@ -52,7 +52,7 @@ const environment = {
 const config = makeConfig(environment)
 const publicHost = new URL(config.publicUrl).host
 const context = await createContext(config)
-const ground = await makeGround(context, { ...sizes, leaked: sizes.guesses / 100, honest: sizes.honest + FIRST })
+const ground = await makeGround(context, { ...sizes, leaked: sizes.guesses / 100, honest: sizes.honest + WARM_UP })
 await closeContext(context)
 const server = await startServerProcess(environment)
 const redis = new Redis(engine.url)
@@ -83,7 +83,7 @@ process.exitCode = problems.length > 0 ? 1 : 0
 function attack(onSent: (sent: number) => void): Promise<Result> {
   const attacker = fork(new URL('./stuffing-guesses.ts', import.meta.url))
   const guesses = Array.from({ length: sizes.guesses }, (_, at) => guessAt(at))
-  attacker.send({ address: server.address, publicHost, guesses, abreast: ABREAST } satisfies Attack)
+  attacker.send({ address: server.address, publicHost, guesses, concurrency: CONCURRENCY } satisfies Attack)
   return new Promise((resolve, reject) => {
     attacker.on('message', (told: Progress | Result) => ('sent' in told ? onSent(told.sent) : resolve(told)))
     attacker.on('exit', (status) => reject(new Error(`the attacker ended with ${status}`)))
@@ -144,7 +144,7 @@ async function report(
       `after=${afterwards} asked_to_confirm_by_mail=${row?.mails}`,
   )
   if (spentAt === null) problems.push('the budget of the service was not spent')
-  if (enteredAt.length > MAX_IN * leaked.length)
+  if (enteredAt.length > MAX_SUCCESS_SHARE * leaked.length)
     problems.push(`${enteredAt.length} of ${leaked.length} right ones got in`)
   if (afterwards > 0) problems.push(`${afterwards} got in after the budget was spent`)
   for (const how of ['known browser', 'passkey', 'new browser'] as const) {

@@ -5,7 +5,7 @@ import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
 import { revokeGrants } from '../../src/store/grants/grants.ts'
 import { lockByName } from '../../src/store/postgres/advisory-locks.ts'
 import { openPostgres, type Transaction } from '../../src/store/postgres/postgres.ts'
-import { BEHIND, LOCK_ORDER, locksOf, takeProblems } from '../rig/engines/lock-order.ts'
+import { GUARDED_BY, LOCK_ORDER, locksOf, takeProblems } from '../rig/engines/lock-order.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 const page = readFileSync(new URL('../../../ARCHITECTURE.md', import.meta.url), 'utf8')
@@ -18,7 +18,7 @@ it('ARCHITECTURE.md lists the locks in the order that the watcher checks', () =>
   })
   const byRank = LOCK_ORDER.map((_, at) => lines.filter(({ rank }) => rank === at + 1).flatMap(({ locks }) => locks))
   expect(byRank).toEqual(LOCK_ORDER.map((locks) => locks.map(nameOf)))
-  for (const [table, guard] of Object.entries(BEHIND))
+  for (const [table, guard] of Object.entries(GUARDED_BY))
     expect(section).toMatch(new RegExp(`\`${table}\`[^.]*\`${nameOf(guard)}`))
 })
 

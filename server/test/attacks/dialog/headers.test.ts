@@ -15,7 +15,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeAccount, makeUser } 
 import { USERS_FROM } from '../../rig/origins/users-from.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
-import { formFields, onwards, type Page, type Web } from '../../rig/web.ts'
+import { formFields, nextLocation, type Page, type Web } from '../../rig/web.ts'
 
 const PASSWORD = 'a quiet green harbour'
 const pkce = makePkce()
@@ -150,7 +150,7 @@ async function signInElsewhere(web: Web, { email }: MadeUser, question: string):
 
 /** Path and query to which the browser goes on. */
 function pathOf(page: Page): string {
-  const { pathname, search } = new URL(onwards(page) ?? '')
+  const { pathname, search } = new URL(nextLocation(page) ?? '')
   return pathname + search
 }
 

@@ -8,14 +8,14 @@ import { createId } from '../../../src/secrets/random.ts'
 import { signChallenge } from '../../../src/secrets/web-texts.ts'
 import { insertLink } from '../../../src/store/sign-in/links.ts'
 import {
-  broughtBy,
   claimsFor,
   makeHost,
   makeHostKey,
+  readSignInRequest,
+  returnPath,
   signInAtHost,
   signStatement,
   type TestHost,
-  wayBack,
 } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { makeManagementKey, manageClient } from '../../rig/manage.ts'
@@ -38,7 +38,7 @@ afterAll(async () => {
 
 const ADA = { sub: 'host-user-17', email: 'ada@host.example' }
 
-const begin = async (web: Web, from = '/sign-in') => broughtBy((await web.send('GET', from)).location)
+const begin = async (web: Web, from = '/sign-in') => readSignInRequest((await web.send('GET', from)).location)
 
 /** Sends the statement back, and returns the status with whether a session started. */
 async function bring(web: Web, path: string): Promise<[number, boolean]> {
@@ -52,10 +52,10 @@ const SIGNED_IN = [303, true]
 /** A good statement with some claims changed; `now` of the service in seconds. */
 async function tryWith(change: (now: number) => Record<string, unknown>): Promise<[number, boolean]> {
   const web = service.web()
-  const brought = await begin(web)
-  const claims = await claimsFor(service, brought)
+  const request = await begin(web)
+  const claims = await claimsFor(service, request)
   const statement = await signStatement(host.key, { ...claims, ...change(claims.iat) })
-  return bring(web, wayBack(brought, statement))
+  return bring(web, returnPath(request, statement))
 }
 
 it('a good statement signs in', async () => {
@@ -86,20 +86,20 @@ describe('the time of a statement', () => {
 describe('a statement that was good', () => {
   it('FD-04: is used again', async () => {
     const web = service.web()
-    const brought = await begin(web)
-    const path = wayBack(brought, await signStatement(host.key, await claimsFor(service, brought)))
+    const request = await begin(web)
+    const path = returnPath(request, await signStatement(host.key, await claimsFor(service, request)))
     expect(await bring(web, path)).toEqual(SIGNED_IN)
     web.cookies.delete(SESSION)
     expect(await bring(web, path)).toEqual(REFUSED)
     // Another statement with the same challenge is no better.
-    const again = await signStatement(host.key, { ...(await claimsFor(service, brought)), jti: 'another' })
-    expect(await bring(web, wayBack(brought, again))).toEqual(REFUSED)
+    const again = await signStatement(host.key, { ...(await claimsFor(service, request)), jti: 'another' })
+    expect(await bring(web, returnPath(request, again))).toEqual(REFUSED)
   })
 
   it('FD-18: is used by many requests at once, and one session starts', async () => {
     const web = service.web()
-    const brought = await begin(web)
-    const path = wayBack(brought, await signStatement(host.key, await claimsFor(service, brought)))
+    const request = await begin(web)
+    const path = returnPath(request, await signStatement(host.key, await claimsFor(service, request)))
     const twin = () => {
       const other = service.web()
       for (const [name, value] of web.cookies) other.cookies.set(name, value)
@@ -113,26 +113,26 @@ describe('a statement that was good', () => {
     const other = await makeAccount(service.context.db)
     expect((await signInAtHost(service, host, service.web({}, other.slug), { claims: ADA })).status).toBe(303)
     const [here, there] = [service.web(), service.web({}, other.slug)]
-    const brought = await begin(here)
-    const claims = await claimsFor(service, brought)
+    const request = await begin(here)
+    const claims = await claimsFor(service, request)
     // The same browser at both accounts.
     for (const [name, value] of here.cookies) there.cookies.set(name, value)
     const at = (changed: object) => signStatement(host.key, { ...claims, ...changed })
-    expect(await bring(there, wayBack(brought, await at({})))).toEqual(REFUSED)
-    expect(await bring(there, wayBack(brought, await at({ aud: there.origin })))).toEqual(REFUSED)
-    expect(await bring(there, wayBack(brought, await at({ account: other.slug })))).toEqual(REFUSED)
+    expect(await bring(there, returnPath(request, await at({})))).toEqual(REFUSED)
+    expect(await bring(there, returnPath(request, await at({ aud: there.origin })))).toEqual(REFUSED)
+    expect(await bring(there, returnPath(request, await at({ account: other.slug })))).toEqual(REFUSED)
     const both = { aud: there.origin, account: other.slug }
-    expect(await bring(there, wayBack(brought, await at(both)))).toEqual(REFUSED)
+    expect(await bring(there, returnPath(request, await at(both)))).toEqual(REFUSED)
     const third = service.web({}, other.slug)
     const challenge = { nonce: (await begin(third)).challenge, aud: third.origin }
-    expect(await bring(third, wayBack(brought, await at(challenge)))).toEqual(REFUSED)
+    expect(await bring(third, returnPath(request, await at(challenge)))).toEqual(REFUSED)
   })
 
   it('FD-06: is put into another browser', async () => {
     const [attacker, victim] = [service.web(), service.web()]
     await begin(victim)
-    const brought = await begin(attacker)
-    const path = wayBack(brought, await signStatement(host.key, await claimsFor(service, brought)))
+    const request = await begin(attacker)
+    const path = returnPath(request, await signStatement(host.key, await claimsFor(service, request)))
     expect(await bring(victim, path)).toEqual(REFUSED)
     expect(await bring(service.web(), path)).toEqual(REFUSED)
     expect(await bring(attacker, path)).toEqual(SIGNED_IN)
@@ -155,34 +155,34 @@ describe('for whom and by whom', () => {
 
   it('FD-09: the key is unknown', async () => {
     const web = service.web()
-    const brought = await begin(web)
-    const claims = await claimsFor(service, brought)
+    const request = await begin(web)
+    const claims = await claimsFor(service, request)
     const other = await makeHostKey()
-    expect(await bring(web, wayBack(brought, await signStatement(other, claims)))).toEqual(REFUSED)
+    expect(await bring(web, returnPath(request, await signStatement(other, claims)))).toEqual(REFUSED)
     const named = { ...other, kid: host.key.kid }
-    expect(await bring(web, wayBack(brought, await signStatement(named, claims)))).toEqual(REFUSED)
+    expect(await bring(web, returnPath(request, await signStatement(named, claims)))).toEqual(REFUSED)
     const embedded = await new SignJWT(claims)
       .setProtectedHeader({ alg: 'EdDSA', kid: host.key.kid, jwk: other.jwk, jku: 'http://127.0.0.1:9/keys' })
       .sign(other.privateKey)
-    expect(await bring(web, wayBack(brought, embedded))).toEqual(REFUSED)
-    expect(await bring(web, wayBack(brought, await signStatement(host.key, claims)))).toEqual(SIGNED_IN)
+    expect(await bring(web, returnPath(request, embedded))).toEqual(REFUSED)
+    expect(await bring(web, returnPath(request, await signStatement(host.key, claims)))).toEqual(SIGNED_IN)
   })
 
   it('FD-10: there is no signature, or one with the public key as a secret', async () => {
     const web = service.web()
-    const brought = await begin(web)
-    const claims = await claimsFor(service, brought)
-    expect(await bring(web, wayBack(brought, new UnsecuredJWT(claims).encode()))).toEqual(REFUSED)
+    const request = await begin(web)
+    const claims = await claimsFor(service, request)
+    expect(await bring(web, returnPath(request, new UnsecuredJWT(claims).encode()))).toEqual(REFUSED)
     const good = await signStatement(host.key, claims)
     const [header, body] = good.split('.')
-    expect(await bring(web, wayBack(brought, `${header}.${body}.`))).toEqual(REFUSED)
+    expect(await bring(web, returnPath(request, `${header}.${body}.`))).toEqual(REFUSED)
     const secrets = [base64url.decode(String(host.key.jwk.x)), new TextEncoder().encode(JSON.stringify(host.key.jwk))]
     for (const secret of secrets) {
       const { kid } = host.key
       const hmac = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid }).sign(secret)
-      expect(await bring(web, wayBack(brought, hmac))).toEqual(REFUSED)
+      expect(await bring(web, returnPath(request, hmac))).toEqual(REFUSED)
     }
-    expect(await bring(web, wayBack(brought, good))).toEqual(SIGNED_IN)
+    expect(await bring(web, returnPath(request, good))).toEqual(SIGNED_IN)
   })
 
   it('FD-11: the challenge is another, or none', async () => {
@@ -193,13 +193,13 @@ describe('for whom and by whom', () => {
       expect(await tryWith(() => ({ nonce }))).toEqual(REFUSED)
     }
     const web = service.web()
-    const brought = await begin(web)
-    const changed = `${brought.challenge.slice(0, -1)}${brought.challenge.endsWith('A') ? 'B' : 'A'}`
-    const claims = { ...(await claimsFor(service, brought)), nonce: changed }
-    expect(await bring(web, wayBack(brought, await signStatement(host.key, claims)))).toEqual(REFUSED)
+    const request = await begin(web)
+    const changed = `${request.challenge.slice(0, -1)}${request.challenge.endsWith('A') ? 'B' : 'A'}`
+    const claims = { ...(await claimsFor(service, request)), nonce: changed }
+    expect(await bring(web, returnPath(request, await signStatement(host.key, claims)))).toEqual(REFUSED)
     await service.database.advance(16 * 60_000)
-    const late = await signStatement(host.key, await claimsFor(service, brought))
-    expect(await bring(web, wayBack(brought, late))).toEqual(REFUSED)
+    const late = await signStatement(host.key, await claimsFor(service, request))
+    expect(await bring(web, returnPath(request, late))).toEqual(REFUSED)
   })
 })
 
@@ -216,7 +216,7 @@ describe('which account, and which user', () => {
     const [row] = await service.database.query<{ now: Date }>('select now()')
     const challenge = signChallenge(keys, { at: row?.now.getTime() ?? 0, maxAgeSeconds: null }, 'operators', mark)
     const claims = await claimsFor(service, { ...operators, challenge })
-    expect(await bring(web, wayBack(operators, await signStatement(host.key, claims)))).toEqual([404, false])
+    expect(await bring(web, returnPath(operators, await signStatement(host.key, claims)))).toEqual([404, false])
     const users = await service.database.query(
       `select from users u join accounts a on a.id = u.account_id where a.slug = 'operators'`,
     )
@@ -241,14 +241,14 @@ describe('which account, and which user', () => {
     const claims = { sub: 'less-now', email: 'less@host.example', roles: [], permissions: ['orders:read'] }
     await signInAtHost(service, host, service.web(), { claims })
     const web = service.web()
-    const brought = await begin(web)
-    const kept = await signStatement(host.key, { ...(await claimsFor(service, brought)), ...claims })
+    const request = await begin(web)
+    const kept = await signStatement(host.key, { ...(await claimsFor(service, request)), ...claims })
     const manage = manageClient(service.address, (await makeManagementKey(service)).key)
     const users = `/accounts/${service.account.slug}/users`
     const { body } = await manage('GET', `${users}?external_id=${claims.sub}`)
     const user = `${users}/${body.items[0].id}`
     expect((await manage('PATCH', user, { roles: [], permissions: [] })).status).toBe(200)
-    expect(await bring(web, wayBack(brought, kept))).toEqual(REFUSED)
+    expect(await bring(web, returnPath(request, kept))).toEqual(REFUSED)
     expect((await manage('GET', user)).body.permissions).toEqual([])
     await service.database.advance(6_000)
     expect((await signInAtHost(service, host, service.web(), { claims })).status).toBe(303)
@@ -257,13 +257,13 @@ describe('which account, and which user', () => {
 
   it('FD-14: an account that does not exist does not appear', async () => {
     expect((await service.web({}, 'nowhere').send('GET', '/sign-in')).status).toBe(404)
-    const brought = await begin(service.web())
+    const request = await begin(service.web())
     const claims = {
-      ...(await claimsFor(service, brought)),
+      ...(await claimsFor(service, request)),
       account: 'nowhere',
       aud: service.web({}, 'nowhere').origin,
     }
-    const path = wayBack(brought, await signStatement(host.key, claims))
+    const path = returnPath(request, await signStatement(host.key, claims))
     expect(await bring(service.web({}, 'nowhere'), path)).toEqual([404, false])
     expect(await service.database.query(`select from accounts where slug = 'nowhere'`)).toHaveLength(0)
   })
@@ -301,12 +301,12 @@ describe('the browser', () => {
   it('FD-16: is sent to no other site', async () => {
     for (const next of ['https://evil.example/', '//evil.example', '/\\evil.example', 'javascript:alert(1)']) {
       const web = service.web()
-      const brought = await begin(web, `/sign-in?next=${encodeURIComponent(next)}`)
-      expect(brought.returnTo.origin).toBe(web.origin)
-      const back = new URL(brought.returnTo)
+      const request = await begin(web, `/sign-in?next=${encodeURIComponent(next)}`)
+      expect(request.returnTo.origin).toBe(web.origin)
+      const back = new URL(request.returnTo)
       back.searchParams.set('next', next)
-      const statement = await signStatement(host.key, await claimsFor(service, brought))
-      const page = await web.send('GET', wayBack({ ...brought, returnTo: back }, statement))
+      const statement = await signStatement(host.key, await claimsFor(service, request))
+      const page = await web.send('GET', returnPath({ ...request, returnTo: back }, statement))
       expect([page.status, page.location]).toEqual([303, '/'])
     }
   })
@@ -316,8 +316,8 @@ describe('the browser', () => {
     await signInAtHost(service, host, web)
     const planted = web.cookies.get(SESSION) ?? ''
     const [, address = ''] = /href="(http:\/\/host[^"]*)"/.exec((await web.get('/confirm')).text) ?? []
-    const again = broughtBy(address.replaceAll('&amp;', '&'))
-    await web.send('GET', wayBack(again, await signStatement(host.key, await claimsFor(service, again))))
+    const again = readSignInRequest(address.replaceAll('&amp;', '&'))
+    await web.send('GET', returnPath(again, await signStatement(host.key, await claimsFor(service, again))))
     expect(web.cookies.get(SESSION)).not.toBe(planted)
     const thief = service.web()
     thief.cookies.set(SESSION, planted)
@@ -329,10 +329,10 @@ describe('the browser', () => {
     await signInAtHost(service, host, web)
     const confirm = async (age: number) => {
       const [, address = ''] = /href="(http:\/\/host[^"]*)"/.exec((await web.get('/confirm')).text) ?? []
-      const brought = broughtBy(address.replaceAll('&amp;', '&'))
-      const claims = await claimsFor(service, brought)
+      const request = readSignInRequest(address.replaceAll('&amp;', '&'))
+      const claims = await claimsFor(service, request)
       const statement = await signStatement(host.key, { ...claims, auth_time: claims.iat - age })
-      return web.send('GET', wayBack(brought, statement))
+      return web.send('GET', returnPath(request, statement))
     }
     const page = await confirm(460)
     expect([page.status, textOf(page.text)]).toEqual([403, expect.stringContaining('did not ask you to sign in again')])
@@ -341,10 +341,10 @@ describe('the browser', () => {
 
   it('FD-19: is asked again although it has just signed in, if the sign-in there is old', async () => {
     const web = service.web()
-    const brought = await begin(web)
-    const claims = await claimsFor(service, brought)
+    const request = await begin(web)
+    const claims = await claimsFor(service, request)
     const statement = await signStatement(host.key, { ...claims, auth_time: claims.iat - 3_600 })
-    await web.send('GET', wayBack(brought, statement))
+    await web.send('GET', returnPath(request, statement))
     expect((await web.send('GET', '/security')).location).toBe('/confirm?next=%2Fsecurity')
   })
 })

@@ -28,7 +28,7 @@ const PROCESSES = 6
 const POLLED = 1_000
 
 /** More processor time than in one installation. */
-const MORE = 0.05
+const MAX_INCREASE = 0.05
 
 export type Spent = Readonly<Record<'server' | 'redis' | 'postgres' | 'haproxy', number>>
 
@@ -60,7 +60,7 @@ export async function compareCost(
     const ratio = median(inCells) / median(alone)
     // Allowance for chance: half of the larger spread between rounds of the same installation.
     const noise = Math.max(spreadOf(inCells), spreadOf(alone)) / 2
-    const most = 1 + MORE + noise
+    const most = 1 + MAX_INCREASE + noise
     const haproxy = measured.map(({ cells: { spent, polls } }) => (spent.haproxy * 1e6) / polls)
     return {
       rounds: { cells: measured.map((turn) => turn.cells), single: measured.map((turn) => turn.single) },

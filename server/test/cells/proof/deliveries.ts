@@ -12,14 +12,14 @@ export type Delivery = {
   readonly problems: readonly string[]
 }
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 const PAUSE_MS = 300
 const PENDING = ['auth_pending', 'slow_down']
 
 /** Two devices poll the same code, as a client does that lost an answer, until both have heard something final. */
 export async function collectTwice({ address, application }: Ground, code: WaitingCode): Promise<Delivery> {
   const device = new Device(address, application)
-  const until = performance.now() + PATIENCE_MS
+  const until = performance.now() + TIMEOUT_MS
   const problems: string[] = []
   const credentials: string[] = []
   const poll = async () => {

@@ -171,11 +171,11 @@ async function commission(cells: readonly Cell[], ports: readonly Port[][], run:
   // As if the cells had been added yesterday: a new cell waits until codes of the previous owner of its prefixes have expired.
   await pool.query("update code_prefixes set changed_at = changed_at - interval '1 day'")
   await pool.query('update cell_map set version = version + 1')
-  await sameMap(cells)
+  await waitForSameMap(cells)
 }
 
 /** Waits until every cell has the map of the home cell. */
-export async function sameMap(cells: readonly Cell[]): Promise<void> {
+export async function waitForSameMap(cells: readonly Cell[]): Promise<void> {
   const versionIn = async ({ pool }: Cell) =>
     Number((await pool.query('select version from cell_map')).rows[0]?.version)
   const version = await versionIn(cellOf(cells, 0))

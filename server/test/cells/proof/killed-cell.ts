@@ -16,13 +16,13 @@ import { describePolls, failuresOf, round, type WaitingCode } from './waiting-co
 const P99_FACTOR = 1.5
 
 /** Shorter times are the resolution of timers and of the scheduler. */
-const LEAST_P99_MS = 5
+const MIN_P99_MS = 5
 
 /** With fewer polls in a window, a p99 is random: it is printed, and not judged. */
-const LEAST_POLLS = 2_000
+const MIN_POLLS = 2_000
 
 /** PostgreSQL recovers, two servers start, HAProxy looks every two seconds. */
-const RETURN_MS = 120_000
+const RESTART_TIMEOUT_MS = 120_000
 
 /** A user enters at most twenty codes in ten minutes. */
 const CODES_PER_USER = 10
@@ -58,11 +58,11 @@ export async function killCell(ground: Ground, given: Given) {
     const failed = [during, returning].flatMap((window) => others(window, victim)).map(failuresOf)
     const ratios = others(before, victim).map(({ name, p99Ms }) => {
       const now = during.find((measured) => measured.name === name)
-      return Math.max(now?.p99Ms ?? 0, LEAST_P99_MS) / Math.max(p99Ms, LEAST_P99_MS)
+      return Math.max(now?.p99Ms ?? 0, MIN_P99_MS) / Math.max(p99Ms, MIN_P99_MS)
     })
     const errors = failed.reduce((sum, count) => sum + count, 0)
     const p99 = Math.max(...ratios)
-    const many = before.every(({ sent }) => sent >= LEAST_POLLS)
+    const many = before.every(({ sent }) => sent >= MIN_POLLS)
     tries.push({
       before: describePolls(before),
       during: describePolls(during),
@@ -165,7 +165,7 @@ async function pollHanded({ address, application }: Ground, handed: readonly All
 /** Waits until HAProxy leads to the cell again. */
 async function answering({ address, application }: Ground, { deviceCode }: WaitingCode): Promise<void> {
   const device = new Device(address, application)
-  await until(async () => (await device.poll(deviceCode)).status === 400, RETURN_MS)
+  await until(async () => (await device.poll(deviceCode)).status === 400, RESTART_TIMEOUT_MS)
 }
 
 async function countCodes(cells: readonly Cell[]): Promise<string> {

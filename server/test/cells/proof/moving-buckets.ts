@@ -8,7 +8,7 @@ import { addGrants, type HeldKey, type HeldTokenSet } from '../../scale/key-popu
 import type { OpenLoad } from '../../scale/open-load.ts'
 import { VERIFIED, verify, verifyAll } from './credentials.ts'
 import { collectTwice, each, judgeDeliveries } from './deliveries.ts'
-import { type Cell, cellOf, type Ground, sameMap } from './ground.ts'
+import { type Cell, cellOf, type Ground, waitForSameMap } from './ground.ts'
 import { allow, bucketsOf, type Members, makeMembers, slugIn } from './people.ts'
 import { round, underPolls, type WaitingCode } from './waiting-codes.ts'
 
@@ -28,20 +28,20 @@ type Given = {
   /** Before the move, and after it. */
   readonly normalMs: number
   /** The longest time without a decision, in addition to the longest one while nothing moved. */
-  readonly mostGapMs: number
+  readonly maxGapMs: number
 }
 
 export async function moveLargeBucket(ground: Ground, given: Given) {
-  const { polls, take, grants, normalMs, mostGapMs } = given
+  const { polls, take, grants, normalMs, maxGapMs } = given
   const { cells } = ground
   await ground.run('cell', 'reserve', SLUG, '--cell', String(SOURCE))
-  await sameMap(cells)
+  await waitForSameMap(cells)
   const source = cellOf(cells, SOURCE)
   const members = await makeMembers(ground, source, SLUG, USERS)
   const credentials = await makeGrants(ground, source, members, grants)
   const before = await verifyAll(ground, credentials)
   const tries = []
-  const isLong = (tried: { gapMs: number; normalGapMs: number }) => tried.gapMs > mostGapMs + tried.normalGapMs
+  const isLong = (tried: { gapMs: number; normalGapMs: number }) => tried.gapMs > maxGapMs + tried.normalGapMs
   let [from, to] = [SOURCE, TARGET]
   for (let tried = 1; tried <= 2; tried += 1) {
     const [at, goal] = [from, to]

@@ -68,10 +68,10 @@ export async function makeMembers({ address }: Ground, cell: Cell, slug: string,
 }
 
 /** A user who is told to try again does so this soon. */
-const AGAIN_MS = 25
+const RETRY_MS = 25
 
 /** Longer than any freeze: what is refused for so long is lost. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 /** Enters the code and allows access. Returns how often the user was told to try again. */
 export async function allow(web: Web, { userCode }: WaitingCode): Promise<number> {
@@ -81,9 +81,9 @@ export async function allow(web: Web, { userCode }: WaitingCode): Promise<number
     for (;;) {
       const page = await send()
       const later = page.status === 503 && page.headers['retry-after'] !== undefined
-      if (!later || performance.now() - begun > PATIENCE_MS) return page
+      if (!later || performance.now() - begun > TIMEOUT_MS) return page
       refusals += 1
-      await sleep(AGAIN_MS)
+      await sleep(RETRY_MS)
     }
   }
   const demand = (what: string, right: boolean, page: Page) => {

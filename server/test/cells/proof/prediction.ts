@@ -5,7 +5,7 @@ import { median, type Round } from './cost.ts'
 import { type CellCodes, round } from './waiting-codes.ts'
 
 /** The prediction may be wrong by this part of what was measured. */
-const WRONG_BY = 0.25
+const MAX_ERROR = 0.25
 
 const PROCESSES = 6
 
@@ -13,12 +13,12 @@ const PROCESSES = 6
 const HINT_SECONDS = 10
 
 /** With fewer codes, files of empty partitions weigh more than codes; and a short form says nothing about processor time. */
-const LEAST_CODES = 20_000
+const MIN_CODES = 20_000
 
 type Compared = { readonly predicted: number; readonly measured: number; readonly ratio: number }
 
 /** With fewer, the machine had other work, or is another one than that of the figures. */
-const LEAST_POLLS_PER_SECOND = 1_000
+const MIN_POLLS_PER_SECOND = 1_000
 
 /** Rounds of the three cells and of a single installation, in which `polledCodes` were polled. */
 export type Rounds = { readonly cells: readonly Round[]; readonly single: readonly Round[] }
@@ -34,7 +34,7 @@ export function comparePrediction(placed: readonly CellCodes[], rounds: Rounds, 
   // How much longer a poll takes here than where the figures were measured.
   const slower = spent('server', rounds.single) / predict(1, rounds.single).cores.server
   const sum = (read: (each: CellCodes) => number) => placed.reduce((total, each) => total + read(each), 0)
-  const isQuiet = pollsPerSecond(rounds.cells) >= LEAST_POLLS_PER_SECOND
+  const isQuiet = pollsPerSecond(rounds.cells) >= MIN_POLLS_PER_SECOND
   const judged = {
     postgres_bytes: compare(
       memory.postgres,
@@ -60,7 +60,7 @@ export function comparePrediction(placed: readonly CellCodes[], rounds: Rounds, 
     ...judged,
     ...stated,
     missed: Object.entries(judged)
-      .filter(([, { ratio }]) => codes >= LEAST_CODES && Math.abs(ratio - 1) > WRONG_BY)
+      .filter(([, { ratio }]) => codes >= MIN_CODES && Math.abs(ratio - 1) > MAX_ERROR)
       .map(([name, { ratio }]) => `${name}: predicted ${ratio} times what was measured`),
   }
 }

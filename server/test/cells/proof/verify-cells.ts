@@ -10,7 +10,7 @@
  * `--only killed,moved,many,reloaded,cost`: some of the steps.
  */
 import { parseArgs } from 'node:util'
-import { createChance } from '../../races/shared-login/virtual-time.ts'
+import { createRandom } from '../../races/shared-login/virtual-time.ts'
 import { compareCost } from './cost.ts'
 import { openGround } from './ground.ts'
 import { killCell } from './killed-cell.ts'
@@ -44,7 +44,7 @@ const seed = Number(values.seed)
 const grants = Number(values.grants ?? (values.full ? 100_000 : 20_000))
 const buckets = Number(values.buckets)
 const only = values.only.split(',').filter((name) => name !== '')
-/** Runs beside other tests: times are printed and not judged. */
+/** Runs at the same time as other tests: times are printed and not judged. */
 const short = seconds < 30
 /** Rounds of the comparison with a single installation. */
 const turns = short ? 2 : 10
@@ -63,7 +63,7 @@ function judge<Result extends { readonly missed: readonly string[] }>(result: Re
 }
 
 await openGround(async (ground) => {
-  const random = createChance(seed)
+  const random = createRandom(seed)
   const placed = await placeWaitingCodes(ground, count)
   const take = takeCodes(placed, random)
   const polled = takePolled(placed, take)
@@ -86,8 +86,8 @@ await openGround(async (ground) => {
       },
       moved: async () => {
         const normalMs = Math.min(5, seconds) * 1000
-        const mostGapMs = short ? Number.POSITIVE_INFINITY : 1_000
-        judge(await moveLargeBucket(ground, { polls, take, grants, normalMs, mostGapMs }))
+        const maxGapMs = short ? Number.POSITIVE_INFINITY : 1_000
+        judge(await moveLargeBucket(ground, { polls, take, grants, normalMs, maxGapMs }))
       },
       many: async () => {
         judge(await moveManyBuckets(ground, polls, buckets))

@@ -8,7 +8,7 @@ import { attempt, countRows, expectEqual, type Flow, type Problem, untilServed }
 import type { Ground } from './ground.ts'
 
 /** A revocation is known within two seconds: docs/interface.md, "Check a credential". */
-const LOOKS = 12
+const MAX_CHECKS = 12
 const PAUSE_MS = 250
 
 /** Whether a credential gives access, or soon does not any more. */
@@ -16,7 +16,7 @@ export async function checkAccess(ground: Ground, credential: string, valid: boo
   const expected = valid ? 200 : 401
   const ask = () => untilServed(null, () => askMe(ground.service, credential))
   let { status } = await ask()
-  for (let look = 0; !valid && status !== expected && look < LOOKS; look += 1) {
+  for (let look = 0; !valid && status !== expected && look < MAX_CHECKS; look += 1) {
     await sleep(PAUSE_MS)
     status = (await ask()).status
   }

@@ -2,7 +2,7 @@
  * A server in a process of its own, whose messages to PostgreSQL and Redis go over a link, and this process, which has its own
  * way to both. The database has a clock of its own, so that nobody waits for the end of a lease.
  */
-import '../../rig/engines/patience.ts'
+import '../../rig/engines/long-timeouts.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { freePort } from '../../../../tools/free-port.ts'
 import { LEASE_MS } from '../../../src/core/device/code.ts'
@@ -58,7 +58,7 @@ export async function openGround(startServer: StartServer = startServerProcess):
   }
   let read = 0
   const start = async () => {
-    server = await whenAble(() => startServer(environment))
+    server = await retryStart(() => startServer(environment))
     read = 0
     killed = false
   }
@@ -105,7 +105,7 @@ export async function openGround(startServer: StartServer = startServerProcess):
 const STARTS = 5
 
 /** A server does not start while PostgreSQL takes longer than a second to accept a connection, as on a busy machine. */
-export async function whenAble<T>(start: () => Promise<T>): Promise<T> {
+export async function retryStart<T>(start: () => Promise<T>): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await start()

@@ -40,7 +40,7 @@ const createUser: Flow = {
 }
 
 /** New secrets are known to every process within so long. */
-const LOOKS = 10
+const MAX_CHECKS = 10
 const PAUSE_MS = 300
 
 const rotateSecret: Flow = {
@@ -69,7 +69,7 @@ const rotateSecret: Flow = {
         const removed = await untilServed(null, remove)
         const device = new Device(service.address, { id: application.id, secret: answer.body.secret })
         let requested = await device.request()
-        for (let look = 0; requested.status !== 200 && look < LOOKS; look += 1) {
+        for (let look = 0; requested.status !== 200 && look < MAX_CHECKS; look += 1) {
           await sleep(PAUSE_MS)
           requested = await device.request()
         }

@@ -1,4 +1,4 @@
-/** What happens to a PostgreSQL cluster: each event breaks it, mends it, and names the faults that it is an example of. */
+/** Events of a PostgreSQL cluster: each breaks it, repairs it, and names the faults that it is an example of. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { type Machine, type PatroniCluster, untilTrue } from '../../rig/engines/patroni-cluster.ts'

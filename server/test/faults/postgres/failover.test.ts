@@ -13,7 +13,7 @@ import { makeChange } from '../../../src/flows/manage/change.ts'
 import type { DeviceCodeKey } from '../../../src/store/device/codes.ts'
 import { Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { type CodeRecord, Device } from '../../rig/device.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { runStatements } from '../../rig/engines/postgres-programs.ts'
 import { type ReplicatedPostgres, startReplicatedPostgres } from '../../rig/engines/replicated-postgres.ts'
 import {

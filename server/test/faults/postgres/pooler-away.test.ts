@@ -1,7 +1,7 @@
 /** PgBouncer with few connections, and restarted: docs/operations.md, "Connection poolers". */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { type PgBouncer, startPgBouncer } from '../../rig/engines/pgbouncer.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 

@@ -8,8 +8,8 @@ import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/dec
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { Device } from '../../rig/device.ts'
 import { gates } from '../../rig/engines/gates.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { type OwnPostgres, startOwnPostgres } from '../../rig/engines/own-postgres.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
 import {
   type MadeApplication,
   type MadeUser,

@@ -37,12 +37,12 @@ it('F48: behind HAProxy, clients that pause for about as long as it keeps connec
     balancer.on('data', (data) => {
       counts ||= data.includes('HTTP/1.1')
     })
-    const note = (side: keyof typeof closedBy) => {
+    const countClosed = (side: keyof typeof closedBy) => {
       if (counts) closedBy[side] += 1
       counts = false
     }
-    balancer.on('error', () => note('balancer')).on('end', () => note('balancer'))
-    upstream.on('error', () => note('service')).on('end', () => note('service'))
+    balancer.on('error', () => countClosed('balancer')).on('end', () => countClosed('balancer'))
+    upstream.on('error', () => countClosed('service')).on('end', () => countClosed('service'))
     balancer.pipe(upstream).pipe(balancer)
   }).listen(0, '127.0.0.1')
   await sleep(50)

@@ -11,7 +11,7 @@ export type PollLoop = { readonly counts: PollCounts; end(): Promise<void> }
 export function pollWithoutEnd(address: string, forms: readonly string[], everyMs = 0): PollLoop {
   const counts: PollCounts = { answered: 0, unanswered: 0 }
   let ended = false
-  const note = ({ status }: RawHead) => {
+  const count = ({ status }: RawHead) => {
     if (status === 400) counts.answered += 1
     else counts.unanswered += 1
   }
@@ -23,7 +23,7 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
     )
     const connection = openRawConnection(address)
     while (!ended) {
-      note(await connection.send(request))
+      count(await connection.send(request))
       if (everyMs > 0) await pause()
     }
     connection.close()

@@ -20,7 +20,7 @@ import { attempt, isServed, untilServed } from '../messages/flow.ts'
 import { Visitor } from '../visitor.ts'
 import type { Person } from './person.ts'
 
-export type Ends = {
+export type FlowCounts = {
   /** Flows that ended as they should. */
   done: number
   /** The answer with the outcome was lost, with its process or its connection. */
@@ -42,7 +42,7 @@ type Given = {
 }
 
 export type SoakLoad = {
-  readonly ends: Readonly<Ends>
+  readonly ends: Readonly<FlowCounts>
   readonly problems: readonly string[]
   /** Resolves when nothing is on its way. */
   pause(): Promise<void>
@@ -81,7 +81,7 @@ const CONSOLE_PAGES = pageRoutes
 type Way = 'oauth' | 'key' | 'standard'
 
 export function startSoakLoad({ services, own, applications, people, random }: Given): SoakLoad {
-  const ends: Ends = { done: 0, unheard: 0, unfinished: 0, histories: 0, pages: 0 }
+  const ends: FlowCounts = { done: 0, unheard: 0, unfinished: 0, histories: 0, pages: 0 }
   const problems: string[] = []
   let [paused, over] = [false, false]
   let wake: () => void = () => {}
@@ -90,7 +90,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
 
   const anyService = () => services[between(random, 0, services.length - 1)] as TestService
 
-  async function live(lane: number, flow: () => Promise<keyof Ends>): Promise<void> {
+  async function live(lane: number, flow: () => Promise<keyof FlowCounts>): Promise<void> {
     while (!over) {
       if (paused) {
         resting.add(lane)
@@ -98,7 +98,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
         resting.delete(lane)
         continue
       }
-      const end = await flow().catch((error: Error): keyof Ends => {
+      const end = await flow().catch((error: Error): keyof FlowCounts => {
         lastFailure = error.message
         return 'unfinished'
       })
@@ -109,7 +109,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
   }
   let lastFailure = ''
 
-  async function connectDevice(person: Person, way: Way): Promise<keyof Ends> {
+  async function connectDevice(person: Person, way: Way): Promise<keyof FlowCounts> {
     const history = new History()
     const device = deviceOf(anyService(), applications.device, way)
     let calledAt = 0
@@ -159,7 +159,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
     return null
   }
 
-  async function connectDialog(person: Person): Promise<keyof Ends> {
+  async function connectDialog(person: Person): Promise<keyof FlowCounts> {
     const service = anyService()
     const allowed = await untilDone(() => allow(service, { application: applications.dialog, user: person.user }))
     let lost = false
@@ -174,7 +174,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
   }
 
   /** Checks, renews and revokes what was issued. */
-  async function use(application: MadeApplication, issued: WireAnswer['body'], way: Way): Promise<keyof Ends> {
+  async function use(application: MadeApplication, issued: WireAnswer['body'], way: Way): Promise<keyof FlowCounts> {
     let credential: string = issued.access_token ?? issued.access_key
     let refreshToken: string | undefined = issued.refresh_token
     await expectStatus(credential, 200)
@@ -226,7 +226,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
   }
 
   let visited = 0
-  async function readConsole(): Promise<keyof Ends> {
+  async function readConsole(): Promise<keyof FlowCounts> {
     const service = anyService()
     const web = await untilDone(() => signInAs(service, own.user, { account: own.account }))
     const path = CONSOLE_PAGES[visited % CONSOLE_PAGES.length] ?? '/'
@@ -235,7 +235,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
     return 'pages'
   }
 
-  function wrong(problem: string): keyof Ends {
+  function wrong(problem: string): keyof FlowCounts {
     problems.push(problem)
     return 'done'
   }

@@ -19,7 +19,7 @@ const HOUR = 60 * 60 * 1000
 const MONTH = 31 * 24 * HOUR
 
 /** Longer than all pauses between attempts at a webhook but the last one. */
-const LOOKS = 40
+const MAX_CHECKS = 40
 
 /** Processes notice within two seconds that the clock has moved. */
 const NOTICED_MS = 3_000
@@ -50,7 +50,7 @@ async function deliverAll({ database }: TestService): Promise<number> {
     const [row] = await database.query<{ waiting: number }>(
       'select count(*)::int as waiting from webhook_deliveries where delivered_at is null',
     )
-    if (row?.waiting === 0 || look === LOOKS) return row?.waiting ?? 0
+    if (row?.waiting === 0 || look === MAX_CHECKS) return row?.waiting ?? 0
     await sleep(1_500)
     if (look % 3 === 2) await database.advance(HOUR)
   }

@@ -1,5 +1,5 @@
 /** Who takes part in a soak: two servers, of which the second is replaced now and then, users, applications, and receivers. */
-import '../../rig/engines/patience.ts'
+import '../../rig/engines/long-timeouts.ts'
 import { freePort } from '../../../../tools/free-port.ts'
 import { Device } from '../../rig/device.ts'
 import { makeDialogApplication } from '../../rig/dialog.ts'
@@ -11,13 +11,13 @@ import { type ServerProcess, startServerProcess } from '../../rig/process/server
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { Web } from '../../rig/web.ts'
 import { makeEndpoint } from '../../rig/webhooks.ts'
-import { COMPLAINT, whenAble } from '../messages/ground.ts'
+import { COMPLAINT, retryStart } from '../messages/ground.ts'
 import { PASSWORD, Person } from './person.ts'
 
 const PEOPLE = 8
 
 /** The garbage is collected before memory is measured: what remains is what the server keeps. */
-const COLLECTING = ['--expose-gc', '--inspect=127.0.0.1:0']
+const GC_OPTIONS = ['--expose-gc', '--inspect=127.0.0.1:0']
 
 export type Scene = {
   /** In this process, with its own way to the engines; its account is that of the operators. */
@@ -63,7 +63,7 @@ export async function openScene(redisUrl: string, random: () => number): Promise
 
   const environment = { ...settings, DATABASE_URL: own.database.url, OPERATOR_ACCOUNT: own.account.slug }
   const start = (port = 0) =>
-    whenAble(() => startServerProcess({ ...environment, PORT: String(port) }, { node: COLLECTING }))
+    retryStart(() => startServerProcess({ ...environment, PORT: String(port) }, { node: GC_OPTIONS }))
   const running: ServerProcess[] = [await start(ports[0]), await start(ports[1])]
   const ended: ServerProcess[] = []
 

@@ -18,8 +18,8 @@ import { judgeSamples, KILLED, measurePostgres, measureProcesses, measureRedis, 
 import { startSoakLoad } from './load.ts'
 import { endMonth } from './month.ts'
 import { drawSoak } from './picture.ts'
+import { createFaults } from './random-faults.ts'
 import { openScene } from './scene.ts'
-import { createTroubles } from './trouble.ts'
 
 /** Of the catalogue of faults. */
 const PROVES = 'F51'
@@ -67,17 +67,17 @@ const watched = [
   { name: 'Redis', pids: () => redis.pids() },
 ]
 
-function note(sample: Omit<Sample, 'seconds'>): void {
-  const noted = { seconds: Math.round(elapsed() * 10) / 10, ...sample }
-  samples.push(noted)
-  appendFileSync(file, `${JSON.stringify(noted)}\n`)
+function record(sample: Omit<Sample, 'seconds'>): void {
+  const recorded = { seconds: Math.round(elapsed() * 10) / 10, ...sample }
+  samples.push(recorded)
+  appendFileSync(file, `${JSON.stringify(recorded)}\n`)
 }
 
 async function measure(): Promise<void> {
   const engines = await measurePostgres(own.database).catch(() => ({}))
   await servers.collectGarbage()
   const figures = { ...measureProcesses(watched), ...engines, ...measureRedis(await redis.ask('info', 'memory')) }
-  note({ figures })
+  record({ figures })
 }
 
 let measuring = true
@@ -91,19 +91,19 @@ try {
   for (const person of people) await person.signIn()
   const load = startSoakLoad({ ...scene, random })
   const sampling = measureAlways()
-  const troubles = createTroubles({ postgres, redis, replaceServer: servers.replace }, random)
+  const faults = createFaults({ postgres, redis, replaceServer: servers.replace }, random)
   const monthSeconds = Math.min(MONTH_SECONDS, seconds / MONTHS)
   while (elapsed() < seconds) {
     const until = elapsed() + monthSeconds
     for (;;) {
       await sleep(between(random, 8_000, 20_000))
       if (elapsed() > until) break
-      note({ figures: {}, fault: await troubles.next() })
+      record({ figures: {}, fault: await faults.next() })
       counted.faults += 1
     }
     await load.pause()
     const ended = await endMonth(own, people)
-    note({ figures: ended.figures })
+    record({ figures: ended.figures })
     problems.push(...ended.problems)
     counted.months += 1
     load.resume()

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createUsageCounters, NO_APPLICATION } from '../../../src/flows/applications/usage-counters.ts'
 import { listRequests, type NotedRequest, readCounts } from '../../../src/store/applications/activity.ts'
 import { openPostgres, type Postgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { makeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 

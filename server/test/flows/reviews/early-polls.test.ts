@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createEarlyPolls } from '../../../src/flows/reviews/early-polls.ts'
 import { openPostgres, Unavailable } from '../../../src/store/postgres/postgres.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 useOwnTimeouts()

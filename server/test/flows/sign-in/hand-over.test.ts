@@ -8,11 +8,11 @@ import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { markClosed } from '../../../src/store/accounts/closing.ts'
 import { askMe, connect } from '../../rig/connect.ts'
 import { DialogWindow, dialogAddress, makeDialogApplication } from '../../rig/dialog.ts'
-import { broughtBy, makeHost, signInAtHost, type TestHost } from '../../rig/host-service.ts'
+import { makeHost, readSignInRequest, signInAtHost, type TestHost } from '../../rig/host-service.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
-import { formFields, onwards, textOf } from '../../rig/web.ts'
+import { formFields, nextLocation, textOf } from '../../rig/web.ts'
 import { everyRow } from '../../rig/witness.ts'
 
 let host: TestHost
@@ -48,7 +48,7 @@ describe('the way there', () => {
   it('leads to SIGN_IN_URL with the account, a challenge and a return address', async () => {
     const page = await service.web().send('GET', '/connect/code')
     expect(page.location).toBe('/sign-in?next=%2Fconnect%2Fcode')
-    const { account, challenge, returnTo, maxAge } = broughtBy(
+    const { account, challenge, returnTo, maxAge } = readSignInRequest(
       (await service.web().send('GET', page.location ?? '')).location,
     )
     expect(account).toBe(service.account.slug)
@@ -78,28 +78,28 @@ describe('the way there', () => {
     await window.go(dialogAddress(service, { application }))
     const { request = '' } = formFields(window.base.last?.text ?? '', '/dialog')
     const chosen = await window.base.send('POST', '/dialog', { request, typed: service.account.slug })
-    expect([chosen.status, onwards(chosen)]).toEqual([
+    expect([chosen.status, nextLocation(chosen)]).toEqual([
       200,
       expect.stringMatching(/^http:\/\/account-[^/]*\/dialog\/enter\?/),
     ])
     const { left } = await window.follow(new URL(window.base.origin), chosen)
-    expect(broughtBy(left?.href ?? null)).toMatchObject({ account: service.account.slug })
+    expect(readSignInRequest(left?.href ?? null)).toMatchObject({ account: service.account.slug })
   })
 
   it('leads there from /activate and from the dialog for an account that does not exist yet', async () => {
     const window = new DialogWindow(service)
     const activated = await window.base.send('POST', '/activate', { typed: 'activates-first' })
     const origin = service.web({}, 'activates-first').origin
-    expect([activated.status, onwards(activated)]).toEqual([200, `${origin}/connect/code`])
+    expect([activated.status, nextLocation(activated)]).toEqual([200, `${origin}/connect/code`])
     // Not remembered, because it may have been a typo.
     expect(window.base.cookies.has('__Host-accounts')).toBe(false)
     const arrived = await service.web({}, 'activates-first').send('GET', '/connect/code')
-    expect(broughtBy(arrived.location)).toMatchObject({ account: 'activates-first' })
+    expect(readSignInRequest(arrived.location)).toMatchObject({ account: 'activates-first' })
     const application = await makeDialogApplication(service)
     await window.go(dialogAddress(service, { application }))
     const { request = '' } = formFields(window.base.last?.text ?? '', '/dialog')
     const chosen = await window.base.send('POST', '/dialog', { request, typed: 'asks-first' })
-    expect([chosen.status, onwards(chosen)?.startsWith(service.web({}, 'asks-first').origin)]).toEqual([200, true])
+    expect([chosen.status, nextLocation(chosen)?.startsWith(service.web({}, 'asks-first').origin)]).toEqual([200, true])
     for (const typed of ['www', 'operators-of-nobody.', 'no slug']) {
       expect((await window.base.send('POST', '/activate', { typed })).status, typed).toBe(400)
     }
@@ -154,7 +154,7 @@ describe('a recent sign-in', () => {
     const page = await web.get('/security')
     expect(textOf(page.text)).toContain('This step needs a recent sign-in.')
     const [, address = ''] = /href="(http:\/\/host\.example[^"]*)"/.exec(page.text) ?? []
-    expect(broughtBy(address.replaceAll('&amp;', '&')).maxAge).toBe('450')
+    expect(readSignInRequest(address.replaceAll('&amp;', '&')).maxAge).toBe('450')
   })
 })
 
@@ -227,7 +227,7 @@ describe('what appears on first use', () => {
     const before = await everyRow(service)
     const requests = { '/': '/', '/connect/code': '/connect/code', '/sign-in?next=https://evil.example/': '/' }
     for (const [path, next] of Object.entries(requests)) {
-      const { account, returnTo } = broughtBy((await web.send('GET', path)).location)
+      const { account, returnTo } = readSignInRequest((await web.send('GET', path)).location)
       const asked = [account, returnTo.origin, returnTo.pathname, returnTo.searchParams.get('next')]
       expect([path, ...asked]).toEqual([path, 'nobody-yet', web.origin, '/sign-in/return', next])
     }

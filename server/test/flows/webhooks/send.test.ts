@@ -11,7 +11,14 @@ import { takeDueDelivery } from '../../../src/store/webhooks/deliveries.ts'
 import { makeConfig } from '../../rig/make.ts'
 import { type Receiver, startReceiver } from '../../rig/network/receiver.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
-import { deliveriesOf, impatient, type MadeEndpoint, makeEndpoint, sendOnce, verified } from '../../rig/webhooks.ts'
+import {
+  deliveriesOf,
+  type MadeEndpoint,
+  makeEndpoint,
+  sendOnce,
+  verified,
+  withShortTimeout,
+} from '../../rig/webhooks.ts'
 
 const SECOND = 1_000
 const HOUR = 3_600_000
@@ -45,7 +52,7 @@ async function happen(events = 1, applicationId = service.application.id): Promi
   })
 }
 
-const send = () => sendOnce(impatient(service.context))
+const send = () => sendOnce(withShortTimeout(service.context))
 const deliveries = () => deliveriesOf(service, endpoint.id)
 const ids = () => receiver.received.map(({ headers }) => headers['webhook-id'])
 

@@ -5,7 +5,7 @@
 import { type Figures, SharedProcesses } from './shared-processes.ts'
 import { type ThiefFigures, type ThiefKind, watchThief } from './thieves.ts'
 import { VirtualService } from './virtual-service.ts'
-import { createChance, VirtualTime } from './virtual-time.ts'
+import { createRandom, VirtualTime } from './virtual-time.ts'
 
 const PROCESSES = 64
 
@@ -19,7 +19,7 @@ export type SharedLogin = Figures & {
 export function shareLogin(refreshes: number, seed: number): SharedLogin {
   const time = new VirtualTime()
   const service = new VirtualService()
-  const processes = new SharedProcesses(time, service, createChance(seed), true)
+  const processes = new SharedProcesses(time, service, createRandom(seed), true)
   for (let each = 0; each < PROCESSES; each += 1) processes.start()
   while (service.refreshes < refreshes && time.step());
   const virtualDays = Math.round(time.now / 86_400_000)

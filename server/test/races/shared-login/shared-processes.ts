@@ -12,7 +12,7 @@ const GIVE_UP_AFTER_MS = 90_000
 const RETRY_WITHIN_MS = 25_000
 const ATTEMPT_LIMIT_MS = 8_000
 /** sdk/src/tokens.ts: a set is renewed in the last tenth of its lifetime. */
-const EAGER_MS = ACCESS_TOKEN_MS * 0.1
+const RENEW_BEFORE_MS = ACCESS_TOKEN_MS * 0.1
 
 const THINK_MS = 600_000
 const LOOK_EVERY_MS = 1_000
@@ -39,13 +39,13 @@ export class SharedProcesses {
 
   private readonly time: VirtualTime
   private readonly service: VirtualService
-  private readonly chance: () => number
+  private readonly random: () => number
   private readonly faults: boolean
 
-  constructor(time: VirtualTime, service: VirtualService, chance: () => number, faults: boolean) {
+  constructor(time: VirtualTime, service: VirtualService, random: () => number, faults: boolean) {
     this.time = time
     this.service = service
-    this.chance = chance
+    this.random = random
     this.faults = faults
     this.stored = service.authorize(time.now)
   }
@@ -63,8 +63,8 @@ export class SharedProcesses {
       const { value: waitMs, done } = program.next()
       if (done || waitMs === undefined) return
       const busy = waitMs < THINK_MS / 100
-      if (this.faults && busy && this.chance() < KILLED) return this.kill(me)
-      const frozenMs = this.faults && busy && this.chance() < FROZEN ? this.someFreeze() : 0
+      if (this.faults && busy && this.random() < KILLED) return this.kill(me)
+      const frozenMs = this.faults && busy && this.random() < FROZEN ? this.someFreeze() : 0
       if (frozenMs > 0) {
         frozenAt = this.time.now
         this.figures.frozen += 1
@@ -72,30 +72,30 @@ export class SharedProcesses {
       }
       this.time.after(waitMs + frozenMs, wake)
     }
-    this.time.after(this.chance() * THINK_MS, wake)
+    this.time.after(this.random() * THINK_MS, wake)
   }
 
   private kill(me: symbol): void {
     this.figures.killed += 1
     if (this.lock?.owner === me) this.lock.alive = false
-    this.time.after(this.chance() * THINK_MS, () => this.start())
+    this.time.after(this.random() * THINK_MS, () => this.start())
   }
 
   /** From a second to a day: a debugger, a suspended container, a laptop that shares the store by network. */
   private someFreeze(): number {
-    return 1_000 * 86_400 ** this.chance()
+    return 1_000 * 86_400 ** this.random()
   }
 
   private *run(me: symbol, state: { wasFrozen: boolean }): Program {
     for (;;) {
-      yield -Math.log(1 - this.chance()) * THINK_MS
+      yield -Math.log(1 - this.random()) * THINK_MS
       const seen = this.stored
-      if (seen.expiresAt - this.time.now > EAGER_MS) {
+      if (seen.expiresAt - this.time.now > RENEW_BEFORE_MS) {
         this.service.check(seen, this.time.now)
         continue
       }
       const until = this.time.now + GIVE_UP_AFTER_MS
-      while (!this.tryLock(me) && this.time.now < until) yield LOOK_EVERY_MS * (0.5 + this.chance())
+      while (!this.tryLock(me) && this.time.now < until) yield LOOK_EVERY_MS * (0.5 + this.random())
       if (this.lock?.owner !== me) continue
       yield 1
       const set = yield* this.renew(seen, state)
@@ -111,11 +111,11 @@ export class SharedProcesses {
       // The store is read again under the lock, before every attempt.
       if (this.stored !== seen) return this.stored
       state.wasFrozen = false
-      yield 1 + this.chance() * 200
+      yield 1 + this.random() * 200
       const { step, set } = this.service.refresh(seen, this.time.now)
       if (step === 'reused' || step === 'not_valid') return this.authorizeAgain(seen, step, state.wasFrozen)
-      yield 1 + this.chance() * 200
-      if (this.faults && this.chance() < ANSWER_LOST) {
+      yield 1 + this.random() * 200
+      if (this.faults && this.random() < ANSWER_LOST) {
         yield ATTEMPT_LIMIT_MS + 250 * 2 ** faults
         continue
       }

@@ -1,7 +1,7 @@
-/** Thieves who copied the stored token set once, and go on with their copy beside the owner. */
+/** Thieves who copied the stored token set once, and use their copy while the owner goes on. */
 import { SharedProcesses } from './shared-processes.ts'
 import { ACCESS_TOKEN_MS, type HeldSet, VirtualService } from './virtual-service.ts'
-import { createChance, type Program, VirtualTime } from './virtual-time.ts'
+import { createRandom, type Program, VirtualTime } from './virtual-time.ts'
 
 const OWNERS_PROCESSES = 8
 const WARM_UP_REFRESHES = 5
@@ -28,16 +28,16 @@ export type ThiefKind = 'rash' | 'late' | 'lock_step'
 export function watchThief(kind: ThiefKind, seed: number, figures: ThiefFigures): void {
   const time = new VirtualTime()
   const service = new VirtualService()
-  const chance = createChance(seed)
-  const owner = new SharedProcesses(time, service, chance, false)
+  const random = createRandom(seed)
+  const owner = new SharedProcesses(time, service, random, false)
   for (let each = 0; each < OWNERS_PROCESSES; each += 1) owner.start()
   while (service.refreshes < WARM_UP_REFRESHES && time.step());
-  const stolenUntil = time.now + chance() * ACCESS_TOKEN_MS
+  const stolenUntil = time.now + random() * ACCESS_TOKEN_MS
   while (time.now < stolenUntil && time.step());
 
   const login = service.login
   const thief = { held: owner.stored, refused: false, shared: 0 }
-  run(time, steal(kind, time, service, owner, thief, chance))
+  run(time, steal(kind, time, service, owner, thief, random))
   const until = time.now + WATCHED_MS
   let apart = 0
   let before = { refreshes: service.refreshes, stored: owner.stored }
@@ -65,9 +65,9 @@ function* steal(
   service: VirtualService,
   owner: SharedProcesses,
   thief: Thief,
-  chance: () => number,
+  random: () => number,
 ): Program {
-  if (kind === 'late') yield chance() * 2 * ACCESS_TOKEN_MS
+  if (kind === 'late') yield random() * 2 * ACCESS_TOKEN_MS
   for (;;) {
     // In lock-step it waits until the owner is about to refresh.
     if (kind === 'lock_step') while (thief.held.expiresAt - time.now > ACCESS_TOKEN_MS * 0.11) yield 1_000
@@ -81,7 +81,7 @@ function* steal(
     // In lock-step it uses nothing before the owner has the same set.
     if (kind === 'lock_step') while (owner.stored.generation < set.generation && !thief.refused) yield 1_000
     else service.check(set, time.now)
-    yield ACCESS_TOKEN_MS * (0.2 + 0.8 * chance())
+    yield ACCESS_TOKEN_MS * (0.2 + 0.8 * random())
   }
 }
 

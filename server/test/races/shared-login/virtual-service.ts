@@ -7,7 +7,7 @@ const DAY = 24 * 3_600_000
 const LIMITS = { unusedMs: 60 * DAY, maxMs: 365 * DAY, accessTokenMs: ACCESS_TOKEN_MS }
 const HOLDER = { userDisabled: false, accountClosed: false, applicationDeleted: false }
 
-/** A process of the service notes the first acceptance of a generation and saves it within this time. */
+/** A process of the service records the first acceptance of a generation and saves it within this time. */
 const SAVED_AFTER_MS = 1_000
 
 /** A token set as a client stores it. */
@@ -20,13 +20,13 @@ export class VirtualService {
   refreshes = 0
   repeated = 0
   private grant: Grant = makeGrant()
-  private noted: { readonly generation: number; readonly savedAt: number } | null = null
+  private recorded: { readonly generation: number; readonly savedAt: number } | null = null
 
   /** A user authorizes the application: the first token set. */
   authorize(now: number): HeldSet {
     this.login += 1
     this.grant = makeGrant({ createdAt: now, issuedAt: now })
-    this.noted = null
+    this.recorded = null
     return this.current()
   }
 
@@ -50,18 +50,18 @@ export class VirtualService {
     if (set.login !== this.login || this.grant.revokedAt !== null || now >= set.expiresAt) return false
     this.save(now)
     const { generation, usedGeneration } = this.grant
-    if (set.generation === generation && usedGeneration < generation && this.noted?.generation !== generation) {
-      this.noted = { generation, savedAt: now + SAVED_AFTER_MS }
+    if (set.generation === generation && usedGeneration < generation && this.recorded?.generation !== generation) {
+      this.recorded = { generation, savedAt: now + SAVED_AFTER_MS }
     }
     return true
   }
 
   private save(now: number): void {
-    if (!this.noted || now < this.noted.savedAt) return
-    if (this.noted.generation === this.grant.generation) {
-      this.grant = { ...this.grant, usedGeneration: this.noted.generation }
+    if (!this.recorded || now < this.recorded.savedAt) return
+    if (this.recorded.generation === this.grant.generation) {
+      this.grant = { ...this.grant, usedGeneration: this.recorded.generation }
     }
-    this.noted = null
+    this.recorded = null
   }
 
   private current(): HeldSet {

@@ -57,7 +57,7 @@ export class VirtualTime {
 }
 
 /** mulberry32: the same run for the same seed. */
-export function createChance(seed: number): () => number {
+export function createRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
     state = (state + 0x6d2b79f5) >>> 0

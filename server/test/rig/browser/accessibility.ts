@@ -19,8 +19,8 @@ export async function accessibilityProblems(page: Page): Promise<string[]> {
   return ask(page, { runOnly: RULES })
 }
 
-/** Without the colour contrast, for pages whose colours were checked before: it takes longer than all other rules. */
-export async function problemsButForColours(page: Page): Promise<string[]> {
+/** For pages whose contrast was checked before: contrast takes longer than all other rules. */
+export async function problemsExceptContrast(page: Page): Promise<string[]> {
   for (const frame of page.frames()) await frame.evaluate(AXE)
   const rules = Object.fromEntries(OF_COLOURS.map((rule) => [rule, { enabled: false }]))
   return ask(page, { runOnly: RULES, rules })

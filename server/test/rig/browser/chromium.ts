@@ -20,7 +20,7 @@ const ARGUMENTS = [
 ]
 
 /** Time limit for an element to appear, also on a busy machine. */
-const PATIENCE_MS = 30_000
+const TIMEOUT_MS = 30_000
 
 export type Chromium = {
   readonly browser: Browser
@@ -35,7 +35,7 @@ export async function startChromium(): Promise<Chromium> {
     browser,
     open: async (options = {}) => {
       const context = await browser.newContext({ locale: 'en-GB', reducedMotion: 'reduce', ...options })
-      context.setDefaultTimeout(PATIENCE_MS)
+      context.setDefaultTimeout(TIMEOUT_MS)
       return context.newPage()
     },
     close: () => browser.close(),
@@ -46,7 +46,7 @@ export async function startChromium(): Promise<Chromium> {
 export async function startChromiumWithProfile(folder: string): Promise<BrowserContext> {
   const options = { executablePath: BROWSER, args: ARGUMENTS, locale: 'en-GB', reducedMotion: 'reduce' } as const
   const context = await chromium.launchPersistentContext(folder, options)
-  context.setDefaultTimeout(PATIENCE_MS)
+  context.setDefaultTimeout(TIMEOUT_MS)
   return context
 }
 

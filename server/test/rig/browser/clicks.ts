@@ -51,12 +51,12 @@ export async function signInHere(page: Page, user: MadeUser, password = PASSWORD
 }
 
 /** Links to the identity provider and to the host service. */
-const WAY_OUT = 'a[href^="/sign-in/provider"], a[href*="challenge="]'
+const EXTERNAL_SIGN_IN = 'a[href^="/sign-in/provider"], a[href*="challenge="]'
 const ELSEWHERE = 'form#elsewhere'
 
 /** False: users of this account sign in here. */
 async function signInElsewhere(page: Page, { email }: MadeUser): Promise<boolean> {
-  if ((await page.locator(WAY_OUT).count()) > 0) await press(page, WAY_OUT)
+  if ((await page.locator(EXTERNAL_SIGN_IN).count()) > 0) await press(page, EXTERNAL_SIGN_IN)
   if ((await page.locator(ELSEWHERE).count()) === 0) return false
   await page.fill('#email', email)
   await press(page, `${ELSEWHERE} button`)
@@ -65,7 +65,7 @@ async function signInElsewhere(page: Page, { email }: MadeUser): Promise<boolean
 
 /** Waits until the window asks its user to sign in: on our page, or where the user comes from. */
 export function isAskedToSignIn(page: Page): Promise<void> {
-  return page.locator(`form[action="/sign-in"], ${ELSEWHERE}, ${WAY_OUT}`).first().waitFor()
+  return page.locator(`form[action="/sign-in"], ${ELSEWHERE}, ${EXTERNAL_SIGN_IN}`).first().waitFor()
 }
 
 /** On the page that asks for a recent sign-in. */
@@ -112,19 +112,19 @@ export type Registration = {
   readonly redirects?: string
 }
 
-/** The button that continues, not the one that goes back. */
-const ONWARDS = 'form[action="/developer/new"] button.button'
+/** Not the button that goes back. */
+const CONTINUE_BUTTON = 'form[action="/developer/new"] button.button'
 
 /** Fills in step by step, up to the first step without a value or with a problem. */
 export async function registerApplication(page: Page, { name, kind, uses, redirects }: Registration): Promise<void> {
   await page.goto('/developer/new')
   await page.fill('#name', name)
   if (kind) await page.check(`#kind-${kind}`)
-  await press(page, ONWARDS)
+  await press(page, CONTINUE_BUTTON)
   if (!uses || (await page.locator('select').count()) === 0) return
   for (const [scope, use] of Object.entries(uses)) await page.selectOption(`select[name="use.${scope}"]`, use)
-  await press(page, ONWARDS)
+  await press(page, CONTINUE_BUTTON)
   if (redirects === undefined || (await page.locator('#redirects').count()) === 0) return
   await page.fill('#redirects', redirects)
-  await press(page, ONWARDS)
+  await press(page, CONTINUE_BUTTON)
 }

@@ -15,7 +15,7 @@ export type PageEffort = { readonly heading: string; readonly words: number; rea
 type Step = { readonly digits?: number; readonly decisions?: number; readonly passkeys?: number }
 
 export type ScriptedPerson = {
-  /** Notes the page on the screen, before it is left. */
+  /** Records the page on the screen, before it is left. */
   sees(page: Page, step: Step): Promise<void>
   readonly pages: readonly PageEffort[]
   readonly clicks: number

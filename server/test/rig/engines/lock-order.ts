@@ -35,7 +35,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
 const OF_ONE_USER = LOCK_ORDER[6] ?? []
 
 /** Rows that are only written under another lock, so they need no order. */
-export const BEHIND: Readonly<Record<string, string>> = {
+export const GUARDED_BY: Readonly<Record<string, string>> = {
   operator_changes: 'accounts',
   identity_providers: 'accounts',
   identity_provider_roles: 'accounts',
@@ -54,10 +54,10 @@ function rankOf(lock: string): number {
 }
 
 function problemOf(lock: string, held: readonly string[]): string | null {
-  const guard = BEHIND[lock]
+  const guard = GUARDED_BY[lock]
   if (guard !== undefined) return held.includes(guard) ? null : `${lock} without ${guard}`
   const rank = rankOf(lock)
-  const ordered = held.filter((each) => BEHIND[each] === undefined)
+  const ordered = held.filter((each) => GUARDED_BY[each] === undefined)
   const later = ordered.find((each) => rankOf(each) > rank)
   if (later !== undefined) return `${lock} after ${later}`
   const beside = rank < LOCK_ORDER.length && ordered.find((each) => rankOf(each) === rank)

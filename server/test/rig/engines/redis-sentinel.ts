@@ -12,7 +12,7 @@ const PASSWORD = 'p@ss/word'
 const SENTINEL_PASSWORD = 'watch&tell'
 
 /** How sentinels find out that a server lives, and make it a replica. */
-const WATCHING = ['ping', 'info', 'multi', 'replicaof', 'slaveof']
+const SENTINEL_COMMANDS = ['ping', 'info', 'multi', 'replicaof', 'slaveof']
 
 /** Two users of the service: one can be disconnected without the other. */
 export type RedisUser = 'first' | 'second'
@@ -110,7 +110,7 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
     hideFromSentinels: async (leader) => {
       await leader.ask('acl', 'setuser', 'watcher', 'off')
       // A sentinel that cannot log in goes on as the default user.
-      await leader.ask('acl', 'setuser', 'default', ...WATCHING.map((command) => `-${command}`))
+      await leader.ask('acl', 'setuser', 'default', ...SENTINEL_COMMANDS.map((command) => `-${command}`))
       await leader.ask('client', 'kill', 'user', 'watcher')
     },
     promotedAfter: async (before) => {

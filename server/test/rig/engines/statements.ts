@@ -32,14 +32,14 @@ export async function statementsUntilAnswered(request: () => Promise<unknown>): 
 function textsOf(spy: MockInstance, before = Number.POSITIVE_INFINITY): string[] {
   const { calls, contexts, invocationCallOrder } = spy.mock
   const sent = calls.map(([first], at) => ({ text: textOf(first as Statement), on: contexts[at] }))
-  return withoutBeside(sent.filter((_, at) => (invocationCallOrder[at] ?? 0) < before)).map(({ text }) => text)
+  return withoutBackground(sent.filter((_, at) => (invocationCallOrder[at] ?? 0) < before)).map(({ text }) => text)
 }
 
 /**
  * Background tasks: pulling changes, saving counts and uses, judging, sending mails and webhooks, erasing closed accounts, sealing
  * the audit log, looking for a restore.
  */
-const BESIDE =
+const BACKGROUND =
   /left join applications a on a.change_number|left join grant_changes|left join audit_events e|update application_secrets set|application_(hours|minutes|requests)|early_polls|overloads|update mails set|recursive waiting|live_device_codes|audit_seals|signing_keys|refusal_counts|erased_at is null|pg_try_advisory|from restores/
 
 type Sent = { readonly text: string; readonly on: unknown }
@@ -48,9 +48,9 @@ type Sent = { readonly text: string; readonly on: unknown }
  * A background transaction is left out from its `begin` to its end on the same connection. So is one that began before the
  * work or ends after it.
  */
-function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
+function withoutBackground(sent: readonly Sent[]): readonly Sent[] {
   const open = new Map<unknown, Sent[]>()
-  const beside = new Set<Sent>()
+  const background = new Set<Sent>()
   for (const each of sent) {
     if (/^begin\b/.test(each.text)) open.set(each.on, [])
     const transaction = open.get(each.on) ?? []
@@ -58,13 +58,13 @@ function withoutBeside(sent: readonly Sent[]): readonly Sent[] {
     const over = /\b(commit|rollback)$/.test(each.text)
     if (!open.has(each.on) || over) {
       const begunBefore = over && !open.has(each.on)
-      if (begunBefore || transaction.some(({ text }) => BESIDE.test(text)))
-        for (const part of transaction) beside.add(part)
+      if (begunBefore || transaction.some(({ text }) => BACKGROUND.test(text)))
+        for (const part of transaction) background.add(part)
       open.delete(each.on)
     }
   }
-  for (const part of [...open.values()].flat()) beside.add(part)
-  return sent.filter((each) => !beside.has(each))
+  for (const part of [...open.values()].flat()) background.add(part)
+  return sent.filter((each) => !background.has(each))
 }
 
 /** Without the id of the request, which differs in every transaction. */

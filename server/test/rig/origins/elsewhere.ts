@@ -14,7 +14,7 @@ import { findAccount, lockAccount } from '../../../src/store/accounts/accounts.t
 import { linkUser } from '../../../src/store/accounts/users.ts'
 import type { Postgres } from '../../../src/store/postgres/postgres.ts'
 import { findProvider, saveProvider } from '../../../src/store/provider/identity-providers.ts'
-import { broughtBy, makeHost, signStatement } from '../host-service.ts'
+import { makeHost, readSignInRequest, signStatement } from '../host-service.ts'
 import { PROVIDER_ENVIRONMENT, startProvider } from '../identity-provider.ts'
 import { type Elsewhere, setElsewhere, USERS_FROM } from './users-from.ts'
 
@@ -70,7 +70,7 @@ async function startHostUsers({ PUBLIC_URL = 'http:' }: Record<string, string>):
           return done(await createUser(db, wanted, operatorAccount, signInUrl))
         },
         authenticate: async (address, email) => {
-          const { account, challenge, returnTo } = broughtBy(address, signInUrl)
+          const { account, challenge, returnTo } = readSignInRequest(address, signInUrl)
           const person = await findPerson(db, account, email)
           const now = seconds(person)
           const statement = await signStatement(host.key, {

@@ -28,7 +28,7 @@ export type CommandOptions = {
   readonly terminal?: boolean
 }
 
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 export function startCommand(args: readonly string[], options: CommandOptions = {}): Command {
   const [command, ...before] = options.terminal ? ['python3', TERMINAL, process.execPath] : [process.execPath]
@@ -67,7 +67,7 @@ export function startCommand(args: readonly string[], options: CommandOptions = 
     ended,
     until: (words) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => reject(new Error(`it never said ${words}:\n${stdout}${stderr}`)), PATIENCE_MS)
+        const timer = setTimeout(() => reject(new Error(`it never said ${words}:\n${stdout}${stderr}`)), TIMEOUT_MS)
         const look = () => {
           const found = words.exec(stdout) ?? words.exec(stderr)
           if (!found) return

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres, type Transaction, Unavailable } from '../../../src/store/postgres/postgres.ts'
 import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
-import { useOwnTimeouts } from '../../rig/engines/patience.ts'
+import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 
 useOwnTimeouts()
 

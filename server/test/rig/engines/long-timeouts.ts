@@ -6,7 +6,7 @@
 import { Redis } from 'ioredis'
 import pg from 'pg'
 
-const PATIENCE: pg.PoolConfig = {
+const POOL_TIMEOUTS: pg.PoolConfig = {
   connectionTimeoutMillis: 30_000,
   lock_timeout: 30_000,
   statement_timeout: 30_000,
@@ -18,15 +18,15 @@ const known: { Pool: typeof pg.Pool; OwnPool?: typeof pg.Pool } = pg
 known.OwnPool ??= pg.Pool
 const OwnPool = known.OwnPool
 
-class PatientPool extends OwnPool {
+class LongTimeoutPool extends OwnPool {
   constructor(settings: pg.PoolConfig = {}) {
-    super(settings.connectionTimeoutMillis === undefined ? settings : { ...settings, ...PATIENCE })
+    super(settings.connectionTimeoutMillis === undefined ? settings : { ...settings, ...POOL_TIMEOUTS })
   }
 }
 
-known.Pool = PatientPool
+known.Pool = LongTimeoutPool
 
-const REDIS_PATIENCE_MS = 30_000
+const REDIS_TIMEOUT_MS = 30_000
 
 type Sending = { sendCommand: typeof Redis.prototype.sendCommand; ownSendCommand?: typeof Redis.prototype.sendCommand }
 const commands: Sending = Redis.prototype
@@ -34,7 +34,7 @@ commands.ownSendCommand ??= commands.sendCommand
 const ownSendCommand = commands.ownSendCommand
 
 commands.sendCommand = function (this: Redis, ...sent) {
-  if (this.options.commandTimeout !== undefined) this.options.commandTimeout = REDIS_PATIENCE_MS
+  if (this.options.commandTimeout !== undefined) this.options.commandTimeout = REDIS_TIMEOUT_MS
   return ownSendCommand.apply(this, sent)
 }
 

@@ -4,9 +4,9 @@ import { createServer, type IncomingMessage, request } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 
-export type Way = { readonly address: string; close(): Promise<void> }
+export type HttpProxy = { readonly address: string; close(): Promise<void> }
 
-export type WayOptions = {
+export type HttpProxyOptions = {
   /** Sends each poll a second time, a moment earlier. */
   readonly pollTwice?: boolean
   /** As a misconfigured proxy: replaces the Host header by that of the upstream. */
@@ -14,10 +14,10 @@ export type WayOptions = {
 }
 
 /** `to` is evaluated for each request: the service may be started later. */
-export async function openWay(
+export async function startHttpProxy(
   to: () => string,
-  { pollTwice = false, changeHost = false }: WayOptions = {},
-): Promise<Way> {
+  { pollTwice = false, changeHost = false }: HttpProxyOptions = {},
+): Promise<HttpProxy> {
   const pass = async (incoming: IncomingMessage, body: Buffer): Promise<IncomingMessage> => {
     const target = new URL(to())
     const headers = { ...incoming.headers, ...(changeHost ? { host: target.host } : {}) }

@@ -13,14 +13,14 @@ export type Exposed = {
 }
 
 /** How long an engine is away: clients go on trying for longer. */
-const AWAY_MS = { least: 500, most: 3_000 } as const
+const AWAY_MS = { min: 500, max: 3_000 } as const
 
-type Trouble = { readonly name: string; cause(exposed: Exposed, awayMs: number): Promise<void> }
+type Fault = { readonly name: string; cause(exposed: Exposed, awayMs: number): Promise<void> }
 
 const END_CONNECTIONS =
   "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()"
 
-const TROUBLES: readonly Trouble[] = [
+const FAULTS: readonly Fault[] = [
   {
     name: 'PostgreSQL restarted',
     cause: async ({ postgres }, awayMs) => {
@@ -70,15 +70,15 @@ const TROUBLES: readonly Trouble[] = [
 ]
 
 /** Each once before any comes again, in an order that the seed gives. */
-export function createTroubles(exposed: Exposed, random: () => number): { next(): Promise<string> } {
-  let waiting: Trouble[] = []
+export function createFaults(exposed: Exposed, random: () => number): { next(): Promise<string> } {
+  let waiting: Fault[] = []
   return {
     next: async () => {
-      if (waiting.length === 0) waiting = shuffle(TROUBLES, random)
-      const trouble = waiting.pop()
-      if (!trouble) return ''
-      await trouble.cause(exposed, between(random, AWAY_MS.least, AWAY_MS.most))
-      return trouble.name
+      if (waiting.length === 0) waiting = shuffle(FAULTS, random)
+      const fault = waiting.pop()
+      if (!fault) return ''
+      await fault.cause(exposed, between(random, AWAY_MS.min, AWAY_MS.max))
+      return fault.name
     },
   }
 }
