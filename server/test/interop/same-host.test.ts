@@ -10,6 +10,7 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
+import { manageEndpoints } from '../../src/http/manage/routes.ts'
 import { pathsOf } from '../../src/http/route.ts'
 import { routes } from '../../src/http/routes.ts'
 import { pageRoutes } from '../../src/http/web/account-routes.ts'
@@ -80,7 +81,8 @@ const browser = () => new Web(`http://${listen}`, `${service.account.slug}.local
 
 test('every path of Latchkey but the start page reaches it, and every other the service', async () => {
   const web = browser()
-  const paths = [...pageRoutes.map(({ path }) => path), ...routes.flatMap(pathsOf), stylesheet.path]
+  const endpoints = [...routes, ...manageEndpoints]
+  const paths = [...pageRoutes.map(({ path }) => path), ...endpoints.flatMap(pathsOf), stylesheet.path]
   reached = []
   for (const path of new Set(paths)) await web.send('GET', path)
   expect(reached.map(({ url }) => url)).toEqual(['/'])
