@@ -71,6 +71,15 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const journal = await openConfiguredJournal(config.revocationJournal)
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections, { requestId: readRequestId, journal })
   const db = traced ? tracePostgres(postgres) : postgres
+  const cells =
+    config.cell === null
+      ? null
+      : createCells(config.cell, db, createCellLink(config.keys, readRequestId), config.deviceCodeLifetimeMs)
+  // Before Redis is connected: an open connection would keep a process alive whose start has failed.
+  await cells?.refresh().catch(async (error) => {
+    await db.close()
+    throw error
+  })
   const load = createLoad({ config, db, events })
   const link =
     config.redisUrl === null
@@ -81,11 +90,6 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const limiter = createLimiter(config, link)
   const outbound = createOutbound({ allowPrivate: config.outboundPrivate, dnsServers: config.dnsServers })
   const where = link ? 'redis' : 'in process'
-  const cells =
-    config.cell === null
-      ? null
-      : createCells(config.cell, db, createCellLink(config.keys, readRequestId), config.deviceCodeLifetimeMs)
-  await cells?.refresh()
   return {
     config,
     db,

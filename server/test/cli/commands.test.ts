@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { Device } from '../rig/device.ts'
@@ -30,6 +31,7 @@ function run(args: string[], options: { input?: string; environment?: Record<str
     env: { PATH: process.env.PATH, ...environment },
     encoding: 'utf8',
     input: options.input ?? '',
+    timeout: 60_000,
   })
   return { status, stdout: stdout.trim(), stderr: stderr.trim() }
 }
@@ -251,6 +253,22 @@ describe('what can be fixed is said in a sentence', () => {
     const result = run(['account', 'create', '--slug', 'x', '--name', 'X'], { environment })
     expect([result.status, result.stderr]).toEqual([1, expect.stringContaining(words)])
     expect(result.stderr).not.toContain('    at ')
+  })
+
+  it.each([
+    ['without cells', {}],
+    ['in a cell', { CELL: '0' }],
+  ])('serve ends if PostgreSQL does not answer its first statements, %s', async (_, cell) => {
+    const engines = { DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL') }
+    const busy = new pg.Client({ connectionString: database.url })
+    await busy.connect()
+    await busy.query('begin; lock table cell_map, signing_keys in access exclusive mode')
+    try {
+      const result = run(['serve'], { environment: makeEnvironment({ ...engines, ...cell, PORT: '0' }) })
+      expect([result.status, result.stderr]).toEqual([1, expect.stringMatching(/^PostgreSQL: /)])
+    } finally {
+      await busy.end()
+    }
   })
 
   it('a port in use is told in a sentence, and the command ends', () => {
