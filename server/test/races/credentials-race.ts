@@ -2,14 +2,11 @@
  * Many polls of one code around its grant, on all processes and both paths: one gets the credentials.
  *
  * Each code is polled once before it is granted, so every process starts from a live "pending" hint; half of these polls, chosen
- * at random, are held. What a poll may be
- * answered depends on when it was sent: before the decision was answered, `auth_pending` and `slow_down` are true as well;
- * after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`, nothing else. Only where a
- * process logged that an engine did not answer meanwhile (engine-silences.ts), or got no connection to it within a second, is
- * the code polled again when the hint must have ended.
+ * at random, are held. What a poll may be answered depends on when it was sent: before the decision was answered, `auth_pending`
+ * and `slow_down` are true as well; after it, the hint is gone from the shared gate, and a poll gets the credentials or `invalid`,
+ * nothing else.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { RecordedCode } from '../history/recorded-code.ts'
 import type { WireAnswer } from '../rig/device.ts'
 import {
@@ -26,9 +23,6 @@ import {
 
 /** Two of each code's polls go to the path of the other variant. */
 const WRONG_PATH_POLLS = 2
-
-/** A process waits this long for a connection to PostgreSQL; then it answers from the hint. */
-const CONNECTION_TIMEOUT_MS = 1_000
 
 /** Sent together with the decision. */
 const POLLS_DURING_GRANT = 4
@@ -58,7 +52,6 @@ export async function raceForCredentials(
       return { answer, wrongPath, tookMs: performance.now() - sentAt }
     }
 
-    const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? poll(0, false, HELD) : null
     const first = held ? await sleep(ON_ITS_WAY_MS, null) : await poll(0)
     if (first && first.answer.body.error !== 'auth_pending') problem(`before the grant: ${describe(first)}`)
@@ -74,14 +67,7 @@ export async function raceForCredentials(
     const heardAfter = await Promise.all(after)
     for (const each of heardDuring)
       if (!isFinal(each) && !isPending(each)) problem(`beside the grant: ${describe(each)}`)
-    const late = heardAfter.filter((each) => !isFinal(each))
-    const unconnected = late.every(({ tookMs }) => tookMs >= CONNECTION_TIMEOUT_MS)
-    const excused = late.length > 0 && late.every(isPending) && (unconnected || (await track.silences.metSince(mark)))
-    if (excused) {
-      code.history.pendingMayBeOld(MAX_HINT_MS)
-      await sleep(MAX_HINT_MS)
-      heardAfter.push(await poll(0))
-    } else for (const each of late) problem(`after the grant: ${describe(each)}`)
+    for (const each of heardAfter) if (!isFinal(each)) problem(`after the grant: ${describe(each)}`)
     const won = [...heardDuring, ...heardAfter].filter(({ answer }) => answer.status === 200)
     for (const { answer, wrongPath } of won) {
       if (wrongPath) problem('issued on the wrong path')

@@ -3,11 +3,9 @@
  * counts only if both occurred: a race with one outcome proves nothing about the other.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { MAX_HINT_MS } from '../../src/gate/gate.ts'
 import type { RecordedCode } from '../history/recorded-code.ts'
 import type { WireVariant } from '../rig/device.ts'
 import { digestOf } from '../rig/witness.ts'
-import type { SilenceMark } from './engine-silences.ts'
 import {
   deviceAt,
   HELD,
@@ -43,7 +41,6 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
     const entered = await retryUnavailable(() => code.enter(user.context, user))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     // Leaves a pending hint, which the decision has to drop.
-    const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? pollAt(track, index, variant, code, HELD) : null
     const before = held ? await sleep(ON_ITS_WAY_MS, 'auth_pending') : await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
@@ -51,7 +48,7 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
     const reject = () => retryUnavailable(() => code.reject(user.context, user, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
-    const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code, mark))
+    const answer = (await held) ?? (await pollAt(track, index + 1, variant, code))
     const heard = answer === 'accepted' ? 'granted' : answer === 'auth_rejected' ? 'rejected' : answer
     if (won.length !== 1 || won[0] !== heard) return `code ${index}: decided ${won.join(' and ')}, heard ${heard}`
     ends[heard as keyof typeof ends] += 1
@@ -90,7 +87,6 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     const expiresAt = performance.now() + Number(clock?.left)
     code.history.pendingMayBeOld(MAX_EXPIRY_SKEW_MS)
     while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
-    const mark = track.silences.mark()
     const held = Math.random() < HELD_SHARE ? HELD : {}
     const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code, held))
     const grant = retryUnavailable(() => code.grant(user.context, user, entered.code))
@@ -99,8 +95,8 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     leadMs += end === 'granted' ? -STEP_MS : STEP_MS
     const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
     // The answer to a grant drops the hint. Nobody drops it at expiry: it expires with the code.
-    const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
-    if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code, mark))
+    const pollAgain = end === 'granted' ? pollAt : pollUntilExpired
+    if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code))
     const heard = finals.join(' and ')
     if (heard !== (end === 'granted' ? 'accepted' : 'auth_expired'))
       return `code ${index}: the grant was ${decision.outcome}, the device heard ${heard}`
@@ -175,21 +171,6 @@ async function pollAt(
 ): Promise<string> {
   const { status, body } = await code.poll(deviceAt(track, lane, variant), headers)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
-}
-
-/** A poll sent after a decision was answered: it returns the outcome, unless an engine did not answer. */
-async function pollDecided(
-  track: RaceTrack,
-  lane: number,
-  variant: WireVariant,
-  code: RecordedCode,
-  mark: SilenceMark,
-) {
-  const heard = await pollAt(track, lane, variant, code)
-  if (!PENDING.includes(heard) || !(await track.silences.metSince(mark))) return heard
-  code.history.pendingMayBeOld(MAX_HINT_MS)
-  await sleep(MAX_HINT_MS)
-  return pollAt(track, lane, variant, code)
 }
 
 async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode) {

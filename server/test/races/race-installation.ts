@@ -1,4 +1,9 @@
-/** Where codes are raced for: servers on one database, or on each database of three cells, and users of two accounts in each. */
+/**
+ * Where codes are raced for: servers on one database, or on each database of three cells, and users of two accounts in each. All
+ * processes wait for a busy PostgreSQL or Redis far longer than in production: what the service does without them is proven
+ * elsewhere (verify:outages).
+ */
+import '../rig/engines/long-timeouts.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { startTestCells } from '../rig/cells.ts'
@@ -19,6 +24,10 @@ export type RaceInstallation = Pick<RaceTrack, 'application' | 'usersOf' | 'quer
 /** Without shedding: code requests are not what is raced for here. */
 const UNLIMITED = { OVERLOAD_DELAY: '0' }
 
+const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
+
+const startServer = (environment: Record<string, string>) => startServerProcess(environment, { preload: LONG_TIMEOUTS })
+
 export async function openUndivided(): Promise<RaceInstallation> {
   const database = await createTestDatabase()
   const environment = { ...UNLIMITED, DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL') }
@@ -33,7 +42,7 @@ export async function openUndivided(): Promise<RaceInstallation> {
     query: database.query,
     contexts: [context],
     startServers: (processes, more = {}) =>
-      Promise.all(Array.from({ length: processes }, () => startServerProcess({ ...environment, ...more }))),
+      Promise.all(Array.from({ length: processes }, () => startServer({ ...environment, ...more }))),
     close: async () => {
       await closeContext(context)
       await database.drop()
@@ -70,9 +79,7 @@ export async function openCells(): Promise<RaceInstallation> {
     contexts,
     startServers: (processes, more = {}) =>
       Promise.all(
-        Array.from({ length: processes }, (_, index) =>
-          startServerProcess({ ...all.environmentOf(index % CELLS), ...more }),
-        ),
+        Array.from({ length: processes }, (_, index) => startServer({ ...all.environmentOf(index % CELLS), ...more })),
       ),
     close: async () => {
       await all.stop()

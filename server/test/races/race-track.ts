@@ -5,7 +5,6 @@ import type { RecordedCode, RecordedCodes } from '../history/recorded-code.ts'
 import { Device, type WireVariant } from '../rig/device.ts'
 import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
-import type { EngineSilences } from './engine-silences.ts'
 
 /** `context`: of the cell of their account. */
 export type RaceUser = MadeUser & { readonly context: Context }
@@ -17,7 +16,6 @@ export type RaceTrack = {
   usersOf(index: number): readonly [RaceUser, RaceUser]
   /** In every database: the rows of all of them. */
   query: TestDatabase['query']
-  readonly silences: EngineSilences
   readonly codes: RecordedCodes
 }
 

@@ -13,15 +13,11 @@ import { startEngines } from '../../../tools/engines.ts'
 import { RecordedCodes } from '../history/recorded-code.ts'
 import { raceForCredentials } from './credentials-race.ts'
 import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from './decision-races.ts'
-import { watchEngines } from './engine-silences.ts'
 import { openCells, openUndivided } from './race-installation.ts'
 import type { RaceTrack } from './race-track.ts'
 
 const MIN_CODES = 500
 const MIN_DECISIONS = 100
-
-/** Maximum share of codes with an unanswered engine: above it, the machine is too busy to prove anything. */
-const MAX_SILENT = 0.05
 
 const { values } = parseArgs({
   options: {
@@ -49,11 +45,9 @@ const installation = values.cells === undefined ? await openUndivided() : await 
 const servers = await installation.startServers(processes)
 const shortLived = await installation.startServers(processes, { DEVICE_CODE_LIFETIME: '3' })
 const recorded = new RecordedCodes()
-const silences = watchEngines(installation.contexts, [...servers, ...shortLived])
 const track = (racing: typeof servers): RaceTrack => ({
   ...installation,
   addresses: racing.map((each) => each.address),
-  silences,
   codes: recorded,
 })
 
@@ -65,9 +59,6 @@ try {
     await raceForCredentials(track(servers), { codes, pollsPerCode }),
   ].flat()
   problems.push(...recorded.judge('races'))
-  const silent = silences.codes
-  if (silent > 0) console.error(`races: an engine was silent during ${silent} codes`)
-  if (silent > MAX_SILENT * (codes + 3 * decisions)) problems.push(`${silent} codes met a silent engine: too busy`)
   for (const problem of problems.slice(0, 20)) console.error(`races: ${problem}`)
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
