@@ -230,6 +230,12 @@ test('systemd starts what the container starts, on all processors, with settings
   ])
 })
 
+test('systemd lets the service write the journal of the documentation, and nothing else', () => {
+  const folder = /^StateDirectory=(.*)$/m.exec(read('deploy/systemd/latchkey.service'))?.[1]
+  expect(read('docs/operations/backup.md')).toContain(`REVOCATION_JOURNAL=/var/lib/${folder}/`)
+  expect(options.revocationJournal.example).toContain(`/var/lib/${folder}/`)
+})
+
 describe('the command line on one machine', () => {
   const script = read('deploy/systemd/latchkey')
   const unit = read('deploy/systemd/latchkey.service')

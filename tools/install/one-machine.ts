@@ -1,4 +1,5 @@
 /** "One machine": a clean Debian with systemd and PostgreSQL, in a container without a network. */
+import { readFileSync } from 'node:fs'
 import { grantDevice } from './device.ts'
 import { type Block, blocksOf, commandsOf, type Substitution, substitute } from './document.ts'
 import { check, count, time } from './report.ts'
@@ -92,11 +93,27 @@ ${secrets.text}END`)
     (words) => inside(`latchkey ${words}`),
   )
   await checkUnit(inside)
+  await checkJournal(inside)
   await time('systemctl stop', () => inside('systemctl stop latchkey'))
   const result = await inside('systemctl show --property Result --value latchkey')
   check('it drained and ended with success', result.trim() === 'success', result)
   await docker('docker rm --force --volumes machine')
   count('machines installed')
+}
+
+/** User of the service. */
+const USER = 'stat --format %U /proc/$(systemctl show --property MainPID --value latchkey)'
+
+/** The service and the command line, which root runs, append to the same file. */
+async function checkJournal(inside: Shell): Promise<void> {
+  const [setting = ''] = /^REVOCATION_JOURNAL=.*$/m.exec(readFileSync('docs/operations/backup.md', 'utf8')) ?? []
+  const path = setting.split('=')[1]
+  await inside(`echo ${setting} >> /etc/latchkey/environment && systemctl restart latchkey`)
+  const owner = await inside(`stat --format %U ${path}`)
+  check('the service has a revocation journal', owner === (await inside(USER)), owner)
+  await inside(`mv ${path} ${path}.1 && latchkey account create --slug other --name Other`)
+  const created = await inside(`stat --format %U ${path}`)
+  check('a journal that root begins belongs to the service', created === owner, created)
 }
 
 async function checkUnit(inside: Shell): Promise<void> {
@@ -105,6 +122,6 @@ async function checkUnit(inside: Shell): Promise<void> {
   const level = await inside('systemd-analyze security --no-pager latchkey.service | tail -1')
   const exposure = Number(/: (\d+\.\d)/.exec(level)?.[1])
   check(`systemd-analyze security: ${exposure}, at most ${HIGHEST_EXPOSURE}`, exposure <= HIGHEST_EXPOSURE, level)
-  const user = await inside('stat --format %U /proc/$(systemctl show --property MainPID --value latchkey)')
+  const user = await inside(USER)
   check('the service runs as a user of its own', user.trim() !== 'root' && user.trim() !== '', user)
 }

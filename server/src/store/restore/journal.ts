@@ -3,9 +3,11 @@
  * processes of a machine append to the same file. docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md
  */
 import { createReadStream } from 'node:fs'
-import { open } from 'node:fs/promises'
+import { constants, type FileHandle, open, stat } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
 import { type JournalLine, parseLine } from '../../core/restore/journal-line.ts'
+import { ConfigurationError } from '../../setting-texts.ts'
 
 export type Journal = {
   readonly path: string
@@ -24,12 +26,17 @@ const FILE_MODE = 0o640
 
 /** `path` null: no journal is configured. */
 export async function openConfiguredJournal(path: string | null): Promise<Journal | null> {
-  return path === null ? null : openJournal(path)
+  if (path === null) return null
+  return openJournal(path).catch(({ code }: NodeJS.ErrnoException) => {
+    throw new ConfigurationError(
+      `REVOCATION_JOURNAL, ${path}, cannot be opened for appending (${code}). Its folder must exist, and the service must be able to write to it.`,
+    )
+  })
 }
 
 /** Fails if the file cannot be opened for appending; creates it if it does not exist. */
 export async function openJournal(path: string): Promise<Journal> {
-  await (await open(path, 'a', FILE_MODE)).close()
+  await (await openForAppending(path)).close()
   /** A crash may have cut the last line off, so this process begins on a new one. The reader ignores empty lines. */
   let begun = false
   let waiting: string[] = []
@@ -75,7 +82,7 @@ export async function openJournal(path: string): Promise<Journal> {
 
 /** Opened for each write, so that the file can be renamed at any time. */
 async function write(path: string, text: string): Promise<void> {
-  const file = await open(path, 'a', FILE_MODE)
+  const file = await openForAppending(path)
   try {
     const { bytesWritten } = await file.write(text)
     if (bytesWritten < Buffer.byteLength(text)) throw new Error('the disk is full')
@@ -83,6 +90,23 @@ async function write(path: string, text: string): Promise<void> {
   } finally {
     await file.close()
   }
+}
+
+/**
+ * Creates the file if it does not exist. If root creates it, with the command line, it gets the owner of its folder: the
+ * service appends to it as a user of its own. A file that exists keeps its owner: it could be a link to any other.
+ */
+async function openForAppending(path: string): Promise<FileHandle> {
+  const created = await open(path, 'ax', FILE_MODE).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+    return null
+  })
+  if (!created) return open(path, constants.O_WRONLY | constants.O_APPEND)
+  if (process.getuid?.() === 0) {
+    const { uid, gid } = await stat(dirname(path))
+    await created.chown(uid, gid)
+  }
+  return created
 }
 
 /** Oldest line first. */

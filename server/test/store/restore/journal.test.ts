@@ -1,11 +1,23 @@
 /** The revocation journal as a file. docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md */
-import { appendFileSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmdirSync } from 'node:fs'
+import {
+  appendFileSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, it } from 'vitest'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
+import { ConfigurationError } from '../../../src/setting-texts.ts'
 import { Unavailable } from '../../../src/store/postgres/postgres.ts'
-import { openJournal } from '../../../src/store/restore/journal.ts'
+import { openConfiguredJournal, openJournal } from '../../../src/store/restore/journal.ts'
 import { startTestService } from '../../rig/service.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-journal-'))
@@ -29,6 +41,33 @@ it('goes on in a new file after it was renamed', async () => {
   renameSync(path, `${path}.1`)
   await journal.append([use(2)])
   expect(await journal.read()).toMatchObject([{ grant: 'grt_2' }])
+})
+
+it.runIf(process.getuid?.() === 0)(
+  'belongs to the owner of its folder if root creates it, and no other file does',
+  async () => {
+    const own = join(folder, 'own')
+    mkdirSync(own)
+    chownSync(own, 12_345, 12_345)
+    const path = join(own, 'journal')
+    const journal = await openJournal(path)
+    expect(statSync(path)).toMatchObject({ uid: 12_345, gid: 12_345 })
+    renameSync(path, `${path}.1`)
+    await journal.append([use(1)])
+    expect(statSync(path).uid).toBe(12_345)
+
+    const other = join(folder, 'other')
+    writeFileSync(other, '')
+    symlinkSync(other, join(own, 'link'))
+    await openJournal(join(own, 'link'))
+    expect(statSync(other).uid).toBe(0)
+  },
+)
+
+it('that cannot be opened is reported as a setting', async () => {
+  const opening = openConfiguredJournal(join(folder, 'missing', 'journal'))
+  await expect(opening).rejects.toThrow(ConfigurationError)
+  await expect(opening).rejects.toThrow(/^REVOCATION_JOURNAL, .*, cannot be opened for appending \(ENOENT\)/)
 })
 
 it('answers unavailable while it cannot be written, and keeps the lines for later', async () => {
