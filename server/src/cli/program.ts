@@ -1,5 +1,5 @@
 /**
- * Command line: `latchkey noun verb`, one file per noun, `--json` everywhere.
+ * Command line: `latchkey noun verb`, one file per noun, `--json` where a result is printed.
  *
  * `cli/` parses arguments, calls a flow and prints the outcome. It contains no decisions.
  */
