@@ -5,7 +5,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { refreshTokenSet } from '../../src/flows/grants/refresh.ts'
 import { askMe, connect } from '../rig/connect.ts'
-import { grantLine, house, restingRows } from '../rig/credentials.ts'
+import { grantLine, postNative, restingRows } from '../rig/credentials.ts'
 import { post } from '../rig/device.ts'
 import { type Dialect, describeDialect, readXml, type Spoken } from '../rig/dialects.ts'
 import { allow, exchange, makeDialogApplication, refresh } from '../rig/dialog.ts'
@@ -186,7 +186,9 @@ describe('whatever the dialect', () => {
     expect(exchanged.status).toBe(200)
     const renewed = await refresh(service, open, exchanged.body.refresh_token)
     expect(renewed.status).toBe(200)
-    expect((await house(service, open, '/auth/oauth/revoke', { token: renewed.body.access_token })).status).toBe(200)
+    expect((await postNative(service, open, '/auth/oauth/revoke', { token: renewed.body.access_token })).status).toBe(
+      200,
+    )
     await service.context.grantCache.pull()
     expect((await askMe(service, renewed.body.access_token)).status).toBe(401)
   })
@@ -205,7 +207,7 @@ describe('whatever the dialect', () => {
 
   it('a replaced key goes on for a day, and then neither works nor leads to its successor', async () => {
     const { credential } = await connect(service, { application, variant: 'key' })
-    const rotate = () => house(service, application, '/auth/key/rotate', { access_key: credential })
+    const rotate = () => postNative(service, application, '/auth/key/rotate', { access_key: credential })
     const { access_key } = (await rotate()).body
     const after = async (ms: number) => {
       await service.database.advance(ms)

@@ -1,4 +1,4 @@
-/** For every operation of the description: requests that succeed, each on ground of its own, and some that are refused. */
+/** For every operation of the description: requests that succeed, each with data of its own, and some that are refused. */
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import type { OperationId } from '../../src/http/routes.ts'
 import { connect, grant } from '../rig/connect.ts'
@@ -31,7 +31,7 @@ export async function describedRequests(service: TestService): Promise<Readonly<
   await suspendApplication(context.db, suspended.id, 'a test')
   await context.applications.refresh()
 
-  const house = ({ id, secret }: MadeApplication = application) => ({ SVCappid: id, SVCsecret: secret })
+  const native = ({ id, secret }: MadeApplication = application) => ({ SVCappid: id, SVCsecret: secret })
   const client = ({ id, secret }: MadeApplication = application) => ({ client_id: id, client_secret: secret })
   const basic = ({ id, secret }: MadeApplication = application) => ({
     authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
@@ -39,25 +39,25 @@ export async function describedRequests(service: TestService): Promise<Readonly<
   const bearer = (credential: string) => ({ authorization: `Bearer ${credential}` })
 
   const codeRequest: Requests = {
-    succeed: { 'a code': () => ({ form: { ...house(), scope: 'orders:read', state: 'kiosk-7' } }) },
+    succeed: { 'a code': () => ({ form: { ...native(), scope: 'orders:read', state: 'kiosk-7' } }) },
     refused: {
       invalid_request: () => ({ form: { SVCappid: application.id } }),
-      invalid_scope: () => ({ form: { ...house(), scope: 'unknown' } }),
+      invalid_scope: () => ({ form: { ...native(), scope: 'unknown' } }),
       invalid_application: () => ({ form: NOBODY }),
-      application_suspended: () => ({ form: house(suspended) }),
-      device_flow_disabled: () => ({ form: house(without) }),
+      application_suspended: () => ({ form: native(suspended) }),
+      device_flow_disabled: () => ({ form: native(without) }),
     },
   }
   const tested = await makeApplication(context.db, config, account.slug, {})
   const test_secret = await switchTestModeOn(service, tested)
   const testDecision = async (decision: string) => {
     const { user_code } = await service.device('oauth', tested).code()
-    return { form: { ...house(tested), test_secret, user_code, decision } }
+    return { form: { ...native(tested), test_secret, user_code, decision } }
   }
 
   const polls = (variant: 'oauth' | 'key'): Requests => {
     const device = service.device(variant)
-    const poll = (device_code: string) => ({ form: { ...house(), device_code } })
+    const poll = (device_code: string) => ({ form: { ...native(), device_code } })
     return {
       succeed: { accepted: async () => poll((await grant(service, { variant })).deviceCode) },
       refused: {
@@ -115,8 +115,8 @@ export async function describedRequests(service: TestService): Promise<Readonly<
       refused: {
         invalid_request: () => testDecision('maybe'),
         invalid_application: () => ({ form: { ...NOBODY, test_secret, user_code: '000000000', decision: 'grant' } }),
-        invalid_test_secret: () => ({ form: { ...house(), test_secret, user_code: '000000000', decision: 'grant' } }),
-        invalid: () => ({ form: { ...house(tested), test_secret, user_code: '000000000', decision: 'grant' } }),
+        invalid_test_secret: () => ({ form: { ...native(), test_secret, user_code: '000000000', decision: 'grant' } }),
+        invalid: () => ({ form: { ...native(tested), test_secret, user_code: '000000000', decision: 'grant' } }),
       },
     },
     requestKeyCode: codeRequest,
@@ -140,44 +140,44 @@ export async function describedRequests(service: TestService): Promise<Readonly<
       },
     },
     exchangeCode: {
-      succeed: { 'a code': async () => ({ form: { ...house(dialog), ...(await exchanging()) } }) },
+      succeed: { 'a code': async () => ({ form: { ...native(dialog), ...(await exchanging()) } }) },
       refused: {
-        invalid_request: () => ({ form: house(dialog) }),
-        invalid_grant: async () => ({ form: { ...house(dialog), ...(await exchanging()), code: 'lkc_' } }),
+        invalid_request: () => ({ form: native(dialog) }),
+        invalid_grant: async () => ({ form: { ...native(dialog), ...(await exchanging()), code: 'lkc_' } }),
         invalid_application: async () => ({ form: { ...NOBODY, ...(await exchanging()) } }),
       },
     },
     refreshTokenSet: {
-      succeed: { 'a refresh token': async () => ({ form: { ...house(), ...(await refreshing()) } }) },
+      succeed: { 'a refresh token': async () => ({ form: { ...native(), ...(await refreshing()) } }) },
       refused: {
-        invalid_request: () => ({ form: house() }),
-        invalid_scope: async () => ({ form: { ...house(), ...(await refreshing()), scope: 'unknown' } }),
-        invalid_grant: () => ({ form: { ...house(), ...notValid } }),
+        invalid_request: () => ({ form: native() }),
+        invalid_scope: async () => ({ form: { ...native(), ...(await refreshing()), scope: 'unknown' } }),
+        invalid_grant: () => ({ form: { ...native(), ...notValid } }),
         invalid_application: () => ({ form: { ...NOBODY, ...notValid } }),
       },
     },
     revokeTokenSet: {
       succeed: {
-        'an access token': async () => ({ form: { ...house(), token: (await connect(service)).credential } }),
-        'anything else': () => ({ form: { ...house(), token: 'nothing' } }),
+        'an access token': async () => ({ form: { ...native(), token: (await connect(service)).credential } }),
+        'anything else': () => ({ form: { ...native(), token: 'nothing' } }),
       },
       refused: {
-        invalid_request: () => ({ form: house() }),
+        invalid_request: () => ({ form: native() }),
         invalid_application: () => ({ form: { ...NOBODY, token: 'nothing' } }),
       },
     },
     rotateAccessKey: {
-      succeed: { 'a key': async () => ({ form: { ...house(), ...(await keyed()) } }) },
+      succeed: { 'a key': async () => ({ form: { ...native(), ...(await keyed()) } }) },
       refused: {
-        invalid_request: () => ({ form: house() }),
-        invalid_grant: () => ({ form: { ...house(), access_key: 'lkk_' } }),
+        invalid_request: () => ({ form: native() }),
+        invalid_grant: () => ({ form: { ...native(), access_key: 'lkk_' } }),
         invalid_application: () => ({ form: { ...NOBODY, access_key: 'lkk_' } }),
       },
     },
     revokeAccessKey: {
-      succeed: { 'a key': async () => ({ form: { ...house(), ...(await keyed()) } }) },
+      succeed: { 'a key': async () => ({ form: { ...native(), ...(await keyed()) } }) },
       refused: {
-        invalid_request: () => ({ form: house() }),
+        invalid_request: () => ({ form: native() }),
         invalid_application: () => ({ form: { ...NOBODY, access_key: 'lkk_' } }),
       },
     },

@@ -241,13 +241,13 @@ describe.each(listed.map((each) => ({ ...each, name: `${each.method} ${each.path
 })
 
 it('an address that is none is refused in the words of its dialect', async () => {
-  const missing = { house: '/auth/nothing', xml: '/auth/nothing.xml', standard: '/oauth/nothing' }
+  const missing = { native: '/auth/nothing', xml: '/auth/nothing.xml', standard: '/oauth/nothing' }
   const answers = await Promise.all(
     Object.values(missing).map((path) => post(service.address, path, { method: 'GET' })),
   )
-  const [house, xml, standard] = answers.map(({ status, text }) => [status, text])
+  const [native, xml, standard] = answers.map(({ status, text }) => [status, text])
   const { message } = refusals.not_found
-  expect(house).toEqual([404, JSON.stringify({ error: 'not_found', message })])
+  expect(native).toEqual([404, JSON.stringify({ error: 'not_found', message })])
   expect(readXml(String(xml?.[1]))).toEqual({ error: 'not_found' satisfies RefusalCode, message })
   expect(standard).toEqual([404, JSON.stringify({ error: 'invalid_request', error_description: message })])
 })

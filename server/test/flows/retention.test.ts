@@ -7,7 +7,7 @@ import { tryLockByName } from '../../src/store/postgres/advisory-locks.ts'
 import type { Postgres } from '../../src/store/postgres/postgres.ts'
 import { forgetEndedGrants } from '../../src/store/postgres/retention.ts'
 import { askMe, type Connected, connect } from '../rig/connect.ts'
-import { house } from '../rig/credentials.ts'
+import { postNative } from '../rig/credentials.ts'
 import { refresh } from '../rig/dialog.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signInAs } from '../rig/signed-in.ts'
@@ -104,7 +104,7 @@ it('credentials of a deleted grant are invalid, and every page and list works wi
   const refreshed = await refresh(service, service.application, gone.refreshToken)
   expect(refreshed.body.error).toBe('invalid_grant')
   const given = { token: gone.refreshToken }
-  expect((await house(service, service.application, '/auth/oauth/revoke', given)).status).toBe(200)
+  expect((await postNative(service, service.application, '/auth/oauth/revoke', given)).status).toBe(200)
   const later = await signInAs(service, service.user)
   expect((await later.get('/applications')).status).toBe(200)
   expect((await later.get('/account/applications')).status).toBe(200)

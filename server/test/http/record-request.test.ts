@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'
 import { type Counts, listRequests, readCounts } from '../../src/store/applications/activity.ts'
-import { house, standard } from '../rig/credentials.ts'
+import { postNative, postStandard } from '../rig/credentials.ts'
 import { type Device, post } from '../rig/device.ts'
 import { exchange, makeDialogApplication, makePkce } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
@@ -52,8 +52,8 @@ describe('the device flow', () => {
     const application = await make()
     await service.device('oauth', application).code()
     await service.device('key', application).code()
-    await house(service, application, '/1/auth/oauth/device/code.xml', {})
-    await standard(service, application, '/oauth/device_authorization', {})
+    await postNative(service, application, '/1/auth/oauth/device/code.xml', {})
+    await postStandard(service, application, '/oauth/device_authorization', {})
     await expectLines(application, [
       ['requestTokenCode', null, null],
       ['requestKeyCode', null, null],
@@ -99,7 +99,10 @@ describe('the device flow', () => {
       await device.poll(code.device_code),
       await device.poll(code.device_code),
       await device.poll(code.device_code),
-      await standard(service, application, '/oauth/token', { grant_type: DEVICE_CODE, device_code: code.device_code }),
+      await postStandard(service, application, '/oauth/token', {
+        grant_type: DEVICE_CODE,
+        device_code: code.device_code,
+      }),
     ]
     expect(polls.map(({ body }) => body.error)).toEqual(['auth_pending', 'slow_down', 'slow_down', 'slow_down'])
     await device.code()
@@ -135,11 +138,11 @@ describe('credentials', () => {
   it('records exchanges, refreshes, rotations and revocations in the native dialect', async () => {
     const application = await makeDialogApplication(service)
     await exchange(service, application, { code: 'made-up', pkce: makePkce() })
-    await house(service, application, '/auth/oauth/token', { code: 'made-up' })
-    await house(service, application, '/auth/oauth/refresh', { refresh_token: 'made-up' })
-    await house(service, application, '/auth/key/rotate', { access_key: 'made-up' })
-    await house(service, application, '/auth/oauth/revoke', { token: 'made-up' })
-    await house(service, application, '/auth/key/revoke', {})
+    await postNative(service, application, '/auth/oauth/token', { code: 'made-up' })
+    await postNative(service, application, '/auth/oauth/refresh', { refresh_token: 'made-up' })
+    await postNative(service, application, '/auth/key/rotate', { access_key: 'made-up' })
+    await postNative(service, application, '/auth/oauth/revoke', { token: 'made-up' })
+    await postNative(service, application, '/auth/key/revoke', {})
     await expectLines(application, [
       ['exchangeCode', 'invalid_grant', null],
       ['exchangeCode', 'invalid_request', MISSING('redirect_uri')],
@@ -153,7 +156,7 @@ describe('credentials', () => {
   it('records requests in the standard dialect, with the secret in the form or as HTTP Basic', async () => {
     const application = await makeDialogApplication(service)
     const headers = basic(application)
-    await standard(service, application, '/oauth/token', { grant_type: 'password' })
+    await postStandard(service, application, '/oauth/token', { grant_type: 'password' })
     await post(service.address, '/oauth/token', { form: { grant_type: 'refresh_token', refresh_token: 'x' }, headers })
     await post(service.address, '/oauth/introspect', { form: { token: 'x' }, headers })
     await post(service.address, '/oauth/revoke', { form: {}, headers })
@@ -162,7 +165,7 @@ describe('credentials', () => {
       form: { client_id: application.id, client_secret: application.secret },
       headers,
     })
-    await standard(service, application, '/oauth/par', { redirect_uri: 'https://elsewhere.example/' })
+    await postStandard(service, application, '/oauth/par', { redirect_uri: 'https://elsewhere.example/' })
     await expectLines(application, [
       ['token', 'unsupported_grant_type', null],
       ['token', 'invalid_grant', null],
@@ -185,7 +188,7 @@ describe('credentials', () => {
 
   it('records no reports of credentials, whichever application they name', async () => {
     const application = await make()
-    await house(service, application, '/auth/report', { credential: 'made-up' })
+    await postNative(service, application, '/auth/report', { credential: 'made-up' })
     await service.device('oauth', application).code()
     await expectLines(application, [['requestTokenCode', null, null]])
   })
@@ -195,7 +198,7 @@ it('records nothing for an unknown application', async () => {
   const known = await make()
   const unknown = { id: 'app_000000000000', secret: known.secret }
   await service.device('oauth', unknown).request()
-  await standard(service, unknown, '/oauth/token', {})
+  await postStandard(service, unknown, '/oauth/token', {})
   await post(service.address, '/auth/oauth/device/code', { form: {} })
   await service.device('oauth', known).code()
   await expectLines(known, [['requestTokenCode', null, null]])
@@ -277,11 +280,11 @@ describe('unauthenticated requests', () => {
     const { id, secret } = application
     const wrong = { ...application, secret: 'wrong' }
     const sent = [
-      [() => house(service, application, '/auth/oauth/refresh', { refresh_token: 'made-up' }), true],
-      [() => house(service, wrong, '/auth/oauth/refresh', { refresh_token: 'made-up' }), false],
+      [() => postNative(service, application, '/auth/oauth/refresh', { refresh_token: 'made-up' }), true],
+      [() => postNative(service, wrong, '/auth/oauth/refresh', { refresh_token: 'made-up' }), false],
       [() => post(service.address, '/auth/oauth/refresh', { form: { SVCappid: id } }), false],
-      [() => standard(service, application, '/oauth/token', { grant_type: 'password' }), true],
-      [() => standard(service, wrong, '/oauth/token', { grant_type: 'password' }), false],
+      [() => postStandard(service, application, '/oauth/token', { grant_type: 'password' }), true],
+      [() => postStandard(service, wrong, '/oauth/token', { grant_type: 'password' }), false],
       [() => post(service.address, '/oauth/token', { form: {}, headers: basic(application) }), true],
       [() => post(service.address, '/oauth/token', { form: {}, headers: basic(wrong) }), false],
       [() => post(service.address, '/oauth/token', { form: { client_id: id } }), false],

@@ -3,18 +3,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { decide, submit } from '../rig/browser/clicks.ts'
 import { Device } from '../rig/device.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { SCOPE } from './watch.ts'
 
 const POLLS = 20
 
 /** `signIn` begins where the account's pages send a browser without a session. Returns the access token. */
-export async function connectInBrowser(ground: Ground, page: Page, signIn: () => Promise<void>): Promise<string> {
-  const device = new Device(ground.addresses[0] ?? '', ground.application)
+export async function connectInBrowser(harness: Harness, page: Page, signIn: () => Promise<void>): Promise<string> {
+  const device = new Device(harness.addresses[0] ?? '', harness.application)
   const code = await device.code({ scope: SCOPE })
   await page.goto('/connect/code')
   await signIn()
-  await page.waitForURL(`${ground.origin}/connect/code`)
+  await page.waitForURL(`${harness.origin}/connect/code`)
   await page.fill('#app-code', code.user_code)
   await submit(page, '/connect/code')
   await decide(page, 'allow')

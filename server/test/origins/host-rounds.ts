@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import type { Chromium } from '../rig/browser/chromium.ts'
 import { connectInBrowser, cookieOf } from './connect-in-browser.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { placesOfCredential, placesOfSession, type Watched, watchChange } from './watch.ts'
 
 const PASSWORD = 'a quiet green harbour'
@@ -13,8 +13,8 @@ const STATEMENT_REST_MS = 6_500
 
 export type HostRounds = { round(kind: 'permission' | 'dismissed'): Promise<Watched> }
 
-export async function hostRounds(ground: Ground, chromium: Chromium): Promise<HostRounds> {
-  const owner = await chromium.open({ baseURL: ground.own })
+export async function hostRounds(harness: Harness, chromium: Chromium): Promise<HostRounds> {
+  const owner = await chromium.open({ baseURL: harness.own })
   await owner.goto('/sign-in?next=/team')
   await signIn(owner, 'ada@own.example')
   let restoredAt = -STATEMENT_REST_MS
@@ -27,10 +27,10 @@ export async function hostRounds(ground: Ground, chromium: Chromium): Promise<Ho
   return {
     round: async (kind) => {
       await sleep(Math.max(0, restoredAt + STATEMENT_REST_MS - performance.now()))
-      const page = await chromium.open({ baseURL: ground.origin })
-      const credential = await connectInBrowser(ground, page, () => signIn(page, 'bob@own.example'))
-      const sessions = kind === 'dismissed' ? placesOfSession(ground, await cookieOf(page, ground.origin)) : []
-      const places = [...placesOfCredential(ground, credential), ...sessions]
+      const page = await chromium.open({ baseURL: harness.origin })
+      const credential = await connectInBrowser(harness, page, () => signIn(page, 'bob@own.example'))
+      const sessions = kind === 'dismissed' ? placesOfSession(harness, await cookieOf(page, harness.origin)) : []
+      const places = [...placesOfCredential(harness, credential), ...sessions]
       const watched = await watchChange(places, () => choose(kind === 'permission' ? 'guest' : 'dismissed'))
       await page.context().close()
       await choose('clerk')

@@ -10,18 +10,18 @@ import {
 import { connectProvider, makeRole } from '../rig/identity-provider.ts'
 import { manageClient } from '../rig/manage.ts'
 import { connectInBrowser, cookieOf } from './connect-in-browser.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { placesOfCredential, placesOfSession, SCOPE, type Watched, watchChange } from './watch.ts'
 
 export type ProviderRounds = { round(kind: 'scim' | 'logout'): Promise<Watched>; end(): Promise<void> }
 
 const PATCH = 'urn:ietf:params:scim:api:messages:2.0:PatchOp'
 
-export async function providerRounds(ground: Ground, chromium: Chromium): Promise<ProviderRounds> {
-  const provider = await startCertifiedProvider(ground.origin)
-  const role = await makeRole(ground.context.db, ground.account.slug, [SCOPE])
-  await connectProvider(ground, provider, { defaultRole: role.id })
-  const scim = manageClient(ground.addresses[0] ?? '', ground.managementKey)
+export async function providerRounds(harness: Harness, chromium: Chromium): Promise<ProviderRounds> {
+  const provider = await startCertifiedProvider(harness.origin)
+  const role = await makeRole(harness.context.db, harness.account.slug, [SCOPE])
+  await connectProvider(harness, provider, { defaultRole: role.id })
+  const scim = manageClient(harness.addresses[0] ?? '', harness.managementKey)
   let users = 0
 
   const deactivate = async (email: string) => {
@@ -35,15 +35,15 @@ export async function providerRounds(ground: Ground, chromium: Chromium): Promis
     round: async (kind) => {
       users += 1
       const login = `user-${users}`
-      const page = await chromium.open({ baseURL: ground.origin })
+      const page = await chromium.open({ baseURL: harness.origin })
       await keepFromInternet(page)
-      const credential = await connectInBrowser(ground, page, async () => {
+      const credential = await connectInBrowser(harness, page, async () => {
         await press(page, 'a[href^="/sign-in/provider"]')
         await signInAtCertifiedProvider(page, provider, login)
       })
-      const sessions = placesOfSession(ground, await cookieOf(page, ground.origin))
+      const sessions = placesOfSession(harness, await cookieOf(page, harness.origin))
       // Signing out is not the end of what a user granted.
-      const places = kind === 'scim' ? [...placesOfCredential(ground, credential), ...sessions] : sessions
+      const places = kind === 'scim' ? [...placesOfCredential(harness, credential), ...sessions] : sessions
       const watched = await watchChange(places, () =>
         kind === 'scim' ? deactivate(`${login}@corp.example`) : signOutAtCertifiedProvider(page, provider),
       )

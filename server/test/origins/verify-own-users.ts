@@ -5,7 +5,7 @@
  */
 import { parseArgs } from 'node:util'
 import { startChromium } from '../rig/browser/chromium.ts'
-import { openGround } from './ground.ts'
+import { openHarness } from './harness.ts'
 import { hostRounds } from './host-rounds.ts'
 import { providerRounds } from './provider-rounds.ts'
 import type { Watched } from './watch.ts'
@@ -19,7 +19,7 @@ if (!(Number.isInteger(rounds) && rounds > 0)) throw new Error('--rounds takes a
 const KINDS = ['permission', 'scim', 'dismissed', 'logout'] as const
 type Kind = (typeof KINDS)[number]
 
-const [host, provider, chromium] = await Promise.all([openGround('host'), openGround('provider'), startChromium()])
+const [host, provider, chromium] = await Promise.all([openHarness('host'), openHarness('provider'), startChromium()])
 const [atHost, atProvider] = [await hostRounds(host, chromium), await providerRounds(provider, chromium)]
 const watched: Record<Kind, Watched[]> = { permission: [], scim: [], dismissed: [], logout: [] }
 const problems: string[] = []

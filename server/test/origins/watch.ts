@@ -1,7 +1,7 @@
 /** Everything that accepts a credential or a session, asked until it refuses. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { post } from '../rig/device.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
 const ASK_EVERY_MS = 20
 /** Asked this often before a refusal counts as permanent. */
@@ -14,7 +14,7 @@ export type Place = { readonly name: string; accepts(): Promise<boolean> }
 export const SCOPE = 'orders:read'
 
 /** Everything that reads a credential: three endpoints of each process, and the API behind the verifier. */
-export function placesOfCredential({ addresses, own, resource }: Ground, credential: string): readonly Place[] {
+export function placesOfCredential({ addresses, own, resource }: Harness, credential: string): readonly Place[] {
   const headers = { authorization: `Bearer ${credential}` }
   const form = { client_id: resource.id, client_secret: resource.secret, token: credential }
   const asked = addresses.flatMap((address, index): Place[] => [
@@ -39,7 +39,7 @@ export function placesOfCredential({ addresses, own, resource }: Ground, credent
 const carries = (scope: string | undefined) => (scope ?? '').split(/[\s,]+/).includes(SCOPE)
 
 /** The account's pages of each process, with the cookies of a browser. */
-export function placesOfSession({ addresses, origin }: Ground, cookie: string): readonly Place[] {
+export function placesOfSession({ addresses, origin }: Harness, cookie: string): readonly Place[] {
   const headers = { host: new URL(origin).host, cookie }
   return addresses.map((address, index) => ({
     name: `pages of process ${index}`,

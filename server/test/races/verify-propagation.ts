@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { KINDS, makeStage, prepare } from './propagation-changes.ts'
 import { type Watched, watchChange } from './propagation-watch.ts'
-import { openRaceGround } from './race-ground.ts'
+import { openRaceHarness } from './race-harness.ts'
 import { inLanes } from './race-track.ts'
 
 const LIMIT_MS = 2_000
@@ -24,12 +24,12 @@ const { values } = parseArgs({ options: { changes: { type: 'string', default: '1
 const count = Number(values.changes)
 if (!(Number.isInteger(count) && count > 0)) throw new Error('--changes takes a number')
 
-const ground = await openRaceGround({ ACCESS_KEY_OVERLAP: '0' })
+const harness = await openRaceHarness({ ACCESS_KEY_OVERLAP: '0' })
 try {
-  const stage = await makeStage(ground.context)
+  const stage = await makeStage(harness.context)
   const kindOf = (index: number) => KINDS[index % KINDS.length] ?? 'revoked'
   const changes = await inLanes(count, 4, (index) => prepare[kindOf(index)](stage))
-  const addresses = await ground.startServers()
+  const addresses = await harness.startServers()
   // The first requests of a process are slow.
   await sleep(1_000)
 
@@ -42,7 +42,7 @@ try {
   const slow = watched.flatMap(({ ms }, index) =>
     ms > LIMIT_MS ? [`change ${index} (${kindOf(index)}) took ${Math.round(ms)} ms`] : [],
   )
-  const problems = [...watched.flatMap((each) => each.problems), ...slow, ...ground.complaints()]
+  const problems = [...watched.flatMap((each) => each.problems), ...slow, ...harness.complaints()]
   const remembered = watched.reduce((total, each) => total + each.remembered, 0)
   const watches = count * addresses.length
   const refused = watched.reduce((total, each) => total + each.refused, 0)
@@ -58,7 +58,7 @@ try {
   )
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
-  await ground.end()
+  await harness.end()
 }
 
 function times(watched: readonly Watched[]): string {

@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { placeIssuedGrant } from './issued-grants.ts'
-import { openRaceGround } from './race-ground.ts'
+import { openRaceHarness } from './race-harness.ts'
 import { inLanes } from './race-track.ts'
 import { checkEnded, raceToRefresh } from './refresh-race.ts'
 import { shareLogin, watchThieves } from './shared-login/share-login.ts'
@@ -28,9 +28,9 @@ const { values } = parseArgs({ options: { grants: { type: 'string', default: '10
 const count = Number(values.grants)
 if (!(Number.isInteger(count) && count > 0)) throw new Error('--grants takes a number')
 
-const ground = await openRaceGround()
+const harness = await openRaceHarness()
 try {
-  const { context, database } = ground
+  const { context, database } = harness
   const account = await makeAccount(context.db)
   const application = await makeApplication(context.db, context.config, account.slug)
   // One user each: a mail names its user, not the grant.
@@ -40,7 +40,7 @@ try {
     return placeIssuedGrant(context, { ...about, variant: 'token_set' })
   })
 
-  const track = { addresses: await ground.startServers(), application, context, database }
+  const track = { addresses: await harness.startServers(), application, context, database }
   const races = await inLanes(count, LANES, (index) => {
     const grant = grants[index]
     if (!grant) throw new Error(`there is no grant ${index}`)
@@ -59,7 +59,7 @@ try {
     ...races.flatMap((race) => race.problems),
     ...alive.flat(),
     ...left.filter((row) => !isEndedOnce(row)).map((row) => `rows left: ${JSON.stringify(row)}`),
-    ...ground.complaints(),
+    ...harness.complaints(),
   ]
   if (left.length !== count) problems.push(`${left.length} grants are left of ${count}`)
   const asked = count * REFRESHES_PER_GRANT
@@ -80,7 +80,7 @@ try {
   console.log(`refresh: ${inWords(figures)}`)
   process.exitCode = problems.length > 0 ? 1 : 0
 } finally {
-  await ground.end()
+  await harness.end()
 }
 shareInVirtualTime()
 
@@ -108,7 +108,7 @@ type Left = { generation: number; reason: string | null; events: number; rightEv
 
 /** Each grant with all its revocation events and mails. */
 function readRows(): Promise<Left[]> {
-  return ground.database.query<Left>(
+  return harness.database.query<Left>(
     `select g.generation, g.revocation_reason as reason, e.events, e.right as "rightEvents", m.mails
      from grants g
        cross join lateral (

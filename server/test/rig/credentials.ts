@@ -6,7 +6,7 @@ import type { TestService } from './service.ts'
 import { everyRow } from './witness.ts'
 
 /** A request in the native dialect; a public application sends no secret. */
-export function house(
+export function postNative(
   service: Pick<TestService, 'address'>,
   { id, secret }: MadeApplication,
   path: string,
@@ -17,7 +17,7 @@ export function house(
 }
 
 /** A request in the standard dialect, with client_secret_post; a public client sends its id alone. */
-export function standard(
+export function postStandard(
   service: Pick<TestService, 'address'>,
   { id, secret }: MadeApplication,
   path: string,

@@ -1,6 +1,6 @@
 /** Decisions while processes are killed every five seconds, Redis is killed and started, and PostgreSQL is restarted. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { AtOnceGround, Size } from './at-once-ground.ts'
+import type { AtOnceHarness, Size } from './at-once-harness.ts'
 import { decideAtRate, untilHeld } from './at-once-latency.ts'
 import { startHeldDevices } from './held-devices.ts'
 
@@ -10,25 +10,25 @@ const AWAY_MS = 2_000
 /** A lease of a killed process (10 s), an interval, and the time in which a device notices a dead connection. */
 const ARRIVES_WITHIN_MS = 60_000
 
-export async function measureFaults(ground: AtOnceGround, size: Size) {
-  const codes = await ground.placeCodes(size.held)
+export async function measureFaults(harness: AtOnceHarness, size: Size) {
+  const codes = await harness.placeCodes(size.held)
   const devices = startHeldDevices(
-    Number(new URL(ground.server.address).port),
+    Number(new URL(harness.server.address).port),
     codes.map(({ form }) => form),
   )
   let killing: NodeJS.Timeout | undefined
   try {
-    await untilHeld(ground, size.held)
+    await untilHeld(harness, size.held)
     let killed = 0
     killing = setInterval(() => {
-      const pids = ground.pids()
+      const pids = harness.pids()
       const victim = pids[killed % pids.length]
       if (victim === undefined) return
       process.kill(victim, 'SIGKILL')
       killed += 1
     }, KILL_EVERY_MS)
-    const restarting = restartEngines(ground, size.seconds)
-    const committedAt = await decideAtRate(ground, codes, size)
+    const restarting = restartEngines(harness, size.seconds)
+    const committedAt = await decideAtRate(harness, codes, size)
     await restarting
     clearInterval(killing)
     const lost = () => [...committedAt.keys()].filter((device) => !devices.arrivedAt.has(device)).length
@@ -52,7 +52,7 @@ export async function measureFaults(ground: AtOnceGround, size: Size) {
   }
 }
 
-async function restartEngines({ postgres, redisEngine }: AtOnceGround, seconds: number): Promise<void> {
+async function restartEngines({ postgres, redisEngine }: AtOnceHarness, seconds: number): Promise<void> {
   await sleep((seconds * 1000) / 3)
   redisEngine.stop('SIGKILL')
   await sleep(AWAY_MS)

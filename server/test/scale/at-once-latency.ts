@@ -1,7 +1,7 @@
 /** Time from the commit of a decision to the device, and the memory of a held poll. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { residentMb } from '../rig/process/server-process.ts'
-import type { AtOnceGround, PlacedCode, Size } from './at-once-ground.ts'
+import type { AtOnceHarness, PlacedCode, Size } from './at-once-harness.ts'
 import { type HeldDevices, nowMs, startHeldDevices } from './held-devices.ts'
 
 const GOALS = { p50: { redis: 20, postgres: 1_000 }, p99: { redis: 100, postgres: 1_000 }, bytes: 18 * 1024 }
@@ -11,29 +11,29 @@ const AFTERWARDS_MS = 12_000
 
 const HOLD_WITHIN_MS = 180_000
 
-export async function measureLatency(ground: AtOnceGround, size: Size) {
-  const codes = await ground.placeCodes(size.held)
-  const before = totalMb(ground)
+export async function measureLatency(harness: AtOnceHarness, size: Size) {
+  const codes = await harness.placeCodes(size.held)
+  const before = totalMb(harness)
   const devices = startHeldDevices(
-    Number(new URL(ground.server.address).port),
+    Number(new URL(harness.server.address).port),
     codes.map(({ form }) => form),
   )
   try {
-    const held = await untilHeld(ground, size.held)
-    const kilobytes = Math.round(((totalMb(ground) - before) * 1024) / held)
-    const committedAt = await decideAtRate(ground, codes, size)
+    const held = await untilHeld(harness, size.held)
+    const kilobytes = Math.round(((totalMb(harness) - before) * 1024) / held)
+    const committedAt = await decideAtRate(harness, codes, size)
     await sleep(AFTERWARDS_MS)
-    return report(ground, { size, held, kilobytes, committedAt, devices })
+    return report(harness, { size, held, kilobytes, committedAt, devices })
   } finally {
     devices.stop()
   }
 }
 
 /** Resolves when all polls are held. Those whose wait ends are on their way again for a moment. */
-export async function untilHeld(ground: AtOnceGround, count: number): Promise<number> {
+export async function untilHeld(harness: AtOnceHarness, count: number): Promise<number> {
   const until = nowMs() + HOLD_WITHIN_MS
   for (;;) {
-    const held = await ground.heldPolls()
+    const held = await harness.heldPolls()
     if (held >= count * 0.98) return held
     if (nowMs() > until) throw new Error(`only ${held} of ${count} polls are held`)
     await sleep(250)
@@ -42,7 +42,7 @@ export async function untilHeld(ground: AtOnceGround, count: number): Promise<nu
 
 /** The number of each decided device, and when its decision was committed. */
 export async function decideAtRate(
-  ground: AtOnceGround,
+  harness: AtOnceHarness,
   codes: readonly PlacedCode[],
   { rate, seconds }: Size,
 ): Promise<ReadonlyMap<number, number>> {
@@ -54,7 +54,7 @@ export async function decideAtRate(
     const device = Math.floor((step * codes.length) / (rate * seconds))
     const code = codes[device]
     if (!code) return
-    await ground.decide(code, step)
+    await harness.decide(code, step)
     committedAt.set(device, nowMs())
   })
   await Promise.all(all)
@@ -69,14 +69,14 @@ type Measured = {
   readonly devices: HeldDevices
 }
 
-function report(ground: AtOnceGround, { size, held, kilobytes, committedAt, devices }: Measured) {
+function report(harness: AtOnceHarness, { size, held, kilobytes, committedAt, devices }: Measured) {
   const took = Array.from(committedAt, ([device, at]) => (devices.arrivedAt.get(device) ?? Number.NaN) - at)
   const sorted = took.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b)
   // The announcement may reach the device before the process that decided goes on.
   const percentile = (part: number) => Math.max(0, Math.round(sorted[Math.floor(sorted.length * part)] ?? 0))
   const [p50, p99] = [percentile(0.5), percentile(0.99)]
   const lost = took.length - sorted.length
-  const by = ground.redis ? 'redis' : 'postgres'
+  const by = harness.redis ? 'redis' : 'postgres'
   const missed = [
     p50 > GOALS.p50[by] ? 'p50_ms' : '',
     p99 > GOALS.p99[by] ? 'p99_ms' : '',
@@ -87,8 +87,8 @@ function report(ground: AtOnceGround, { size, held, kilobytes, committedAt, devi
   ].filter(Boolean)
   return {
     verify: 'at-once',
-    redis: ground.redis,
-    processes: ground.pids().length,
+    redis: harness.redis,
+    processes: harness.pids().length,
     held,
     decisions: took.length,
     p50_ms: p50,
@@ -100,4 +100,4 @@ function report(ground: AtOnceGround, { size, held, kilobytes, committedAt, devi
   }
 }
 
-const totalMb = (ground: AtOnceGround) => ground.pids().reduce((sum, pid) => sum + residentMb(pid), 0)
+const totalMb = (harness: AtOnceHarness) => harness.pids().reduce((sum, pid) => sum + residentMb(pid), 0)

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { BROWSER } from '../../src/http/web/cookies.ts'
 import type { Mailbox } from '../rig/network/mailbox.ts'
 import { unescapeHtml, Web } from '../rig/web.ts'
-import { type Honest, PASSWORD } from './stuffing-ground.ts'
+import { type Honest, PASSWORD } from './stuffing-harness.ts'
 
 export type HonestOutcome = {
   readonly how: Honest['how']

@@ -1,7 +1,7 @@
 /** Everybody who uses what a key made, at once and over and over: devices, servers and browsers. No request may fail. */
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { askVerify } from '../races/issued-grants.ts'
-import { house } from '../rig/credentials.ts'
+import { postNative } from '../rig/credentials.ts'
 import { Device, post, type WireAnswer, whenServed } from '../rig/device.ts'
 import type { HeldKey, HeldSession, HeldTokenSet, Population } from './key-population.ts'
 
@@ -50,7 +50,7 @@ async function requestCode(load: Load, by: Population['applications'][number]): 
 
 async function refresh(load: Load, held: HeldTokenSet): Promise<void> {
   const { body } = await ask(load, 'a refresh', (address) =>
-    house({ address }, held.by, '/auth/oauth/refresh', { refresh_token: held.refresh }),
+    postNative({ address }, held.by, '/auth/oauth/refresh', { refresh_token: held.refresh }),
   )
   Object.assign(held, { access: body.access_token, refresh: body.refresh_token })
   if (load.requests % CHECK_EVERY === 0) await verify(load, held.access)
@@ -60,7 +60,7 @@ async function useKey(load: Load, held: HeldKey, rotates: boolean): Promise<void
   if (!rotates || load.requests % CHECK_EVERY === 0) await verify(load, held.key)
   if (!rotates) return
   const { body } = await ask(load, 'a rotation', (address) =>
-    house({ address }, held.by, '/auth/key/rotate', { access_key: held.key }),
+    postNative({ address }, held.by, '/auth/key/rotate', { access_key: held.key }),
   )
   held.key = body.access_key
 }

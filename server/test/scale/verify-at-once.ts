@@ -9,7 +9,7 @@
  */
 import { parseArgs } from 'node:util'
 import { measureFaults } from './at-once-faults.ts'
-import { openAtOnceGround } from './at-once-ground.ts'
+import { openAtOnceHarness } from './at-once-harness.ts'
 import { measureLatency } from './at-once-latency.ts'
 
 /** With fewer, a p99 is random. */
@@ -38,10 +38,10 @@ const judge = (result: { readonly missed: readonly string[] }) => {
 }
 
 if (!values.faults) {
-  for (const redis of [true, false]) judge(await openAtOnceGround(redis, (ground) => measureLatency(ground, size)))
+  for (const redis of [true, false]) judge(await openAtOnceHarness(redis, (harness) => measureLatency(harness, size)))
 }
 if (values.faults || values.full) {
   const rounds = values.full ? Math.ceil(FULL_DECISIONS / decisions) : 1
   for (let round = 0; round < rounds; round += 1)
-    judge(await openAtOnceGround(true, (ground) => measureFaults(ground, size)))
+    judge(await openAtOnceHarness(true, (harness) => measureFaults(harness, size)))
 }

@@ -19,7 +19,7 @@ import { SESSION } from '../../src/http/web/cookies.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { insertAuthenticator } from '../../src/store/sign-in/methods.ts'
 import { askVerify } from '../races/issued-grants.ts'
-import { house } from '../rig/credentials.ts'
+import { postNative } from '../rig/credentials.ts'
 import { post } from '../rig/device.ts'
 import { createTestDatabase } from '../rig/engines/database.ts'
 import { makeAccount, makeConfig, makeEnvironment, makeScopes, makeUser } from '../rig/make.ts'
@@ -145,7 +145,7 @@ try {
       ...original.keys.slice(0, SAMPLE_SIZE).map((key) => askVerify(address, key)),
       ...tokenSets.slice(0, SAMPLE_SIZE).map(async ({ by }, index) => {
         const token = original.refresh[index] ?? ''
-        return (await house({ address }, by, '/auth/oauth/refresh', { refresh_token: token })).status
+        return (await postNative({ address }, by, '/auth/oauth/refresh', { refresh_token: token })).status
       }),
       ...original.cookies.slice(0, SAMPLE_SIZE).map(async (cookie) => {
         const headers = { host: HOST, cookie: `${SESSION}=${cookie}` }

@@ -21,8 +21,8 @@ import { startMailbox } from '../rig/network/mailbox.ts'
 import { startServerProcess } from '../rig/process/server-process.ts'
 import { type HonestOutcome, signInHonestly } from './honest-sign-ins.ts'
 import { startPrivateRedis } from './private-redis.ts'
-import { makeGround, PASSWORD } from './stuffing-ground.ts'
 import type { Attack, Guess, Progress, Result } from './stuffing-guesses.ts'
+import { makeHarness, PASSWORD } from './stuffing-harness.ts'
 
 const { values } = parseArgs({ options: { full: { type: 'boolean', default: false } } })
 const sizes = values.full
@@ -52,18 +52,18 @@ const environment = {
 const config = makeConfig(environment)
 const publicHost = new URL(config.publicUrl).host
 const context = await createContext(config)
-const ground = await makeGround(context, { ...sizes, leaked: sizes.guesses / 100, honest: sizes.honest + WARM_UP })
+const harness = await makeHarness(context, { ...sizes, leaked: sizes.guesses / 100, honest: sizes.honest + WARM_UP })
 await closeContext(context)
 const server = await startServerProcess(environment)
 const redis = new Redis(engine.url)
 const problems: string[] = []
 try {
-  for (const user of ground.honest.slice(sizes.honest)) await signInHonestly(server.address, publicHost, mailbox, user)
+  for (const user of harness.honest.slice(sizes.honest)) await signInHonestly(server.address, publicHost, mailbox, user)
   const spent = watchBudget()
   const honest: Promise<HonestOutcome>[] = []
   const started = performance.now()
   const result = await attack((sent) => {
-    const user = ground.honest[sent / (sizes.guesses / sizes.honest) - 1]
+    const user = harness.honest[sent / (sizes.guesses / sizes.honest) - 1]
     if (user) honest.push(signInHonestly(server.address, publicHost, mailbox, user))
   })
   const seconds = (performance.now() - started) / 1000
@@ -93,9 +93,9 @@ function attack(onSent: (sent: number) => void): Promise<Result> {
 /** Networks in turn; of a hundred guesses one is right, another one of each hundred. */
 function guessAt(at: number): Guess {
   const hundred = Math.floor(at / 100)
-  const right = at % 100 === (hundred * 37) % 100 ? ground.leaked[hundred] : undefined
+  const right = at % 100 === (hundred * 37) % 100 ? harness.leaked[hundred] : undefined
   const network = (at * 7) % sizes.networks
-  const slug = right?.slug ?? ground.slugs[(at * 13) % sizes.accounts] ?? ''
+  const slug = right?.slug ?? harness.slugs[(at * 13) % sizes.accounts] ?? ''
   const [email, password] = right ? [right.email, PASSWORD] : [`pair${at}@leak.example`, 'what it was elsewhere']
   return { slug, network: `10.${Math.floor(network / 256)}.${network % 256}.7`, email, password }
 }
@@ -134,7 +134,7 @@ async function report(
     .filter((line) => line.includes('task_failed'))
   if (lost.length > 0) console.log(`stuffing: failed tasks: ${lost.length}, first ${lost[0]}`)
   const afterwards = enteredAt.filter((at) => spentAt !== null && at > spentAt).length
-  const { leaked } = ground
+  const { leaked } = harness
   console.log(
     `stuffing: seconds=${Math.round(seconds)} answers=${JSON.stringify(answers)} ` +
       `wrong_passwords_hashed=${row?.checked} counted_refusals=${row?.events}`,

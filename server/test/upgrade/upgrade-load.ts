@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../src/config.ts'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { createTestSecret, digestTestSecret } from '../../src/secrets/test-secret.ts'
-import { house } from '../rig/credentials.ts'
+import { postNative } from '../rig/credentials.ts'
 import { post, type WireAnswer } from '../rig/device.ts'
 import type { TestDatabase } from '../rig/engines/database.ts'
 import {
@@ -110,7 +110,7 @@ function usesOf({ population, host, testSecret }: Cast, ask: Ask): readonly (() 
 
 async function refresh(ask: Ask, held: HeldTokenSet): Promise<void> {
   const { body } = await ask('a refresh', (address) =>
-    house({ address }, held.by, '/auth/oauth/refresh', { refresh_token: held.refresh }),
+    postNative({ address }, held.by, '/auth/oauth/refresh', { refresh_token: held.refresh }),
   )
   Object.assign(held, { access: body.access_token, refresh: body.refresh_token })
   await check(ask, held.access)
@@ -120,7 +120,7 @@ async function refresh(ask: Ask, held: HeldTokenSet): Promise<void> {
 async function useKey(ask: Ask, held: HeldKey): Promise<void> {
   await check(ask, held.key)
   const { body } = await ask('a rotation', (address) =>
-    house({ address }, held.by, '/auth/key/rotate', { access_key: held.key }),
+    postNative({ address }, held.by, '/auth/key/rotate', { access_key: held.key }),
   )
   held.key = body.access_key
 }
@@ -137,16 +137,18 @@ async function visit(ask: Ask, held: HeldSession, host: string): Promise<void> {
 
 /** A device flow from the request to the credentials: one version issues the code, the other decides it or delivers. */
 async function connect(ask: Ask, by: Population['applications'][number], testSecret: string): Promise<void> {
-  const { body: code } = await ask('a code request', (address) => house({ address }, by, '/auth/oauth/device/code', {}))
+  const { body: code } = await ask('a code request', (address) =>
+    postNative({ address }, by, '/auth/oauth/device/code', {}),
+  )
   await ask('a decision', (address) =>
-    house({ address }, by, '/auth/test/decision', {
+    postNative({ address }, by, '/auth/test/decision', {
       test_secret: testSecret,
       user_code: code.user_code,
       decision: 'grant',
     }),
   )
   const { body } = await ask('a poll', (address) =>
-    house({ address }, by, '/auth/oauth/device/polling', { device_code: code.device_code }),
+    postNative({ address }, by, '/auth/oauth/device/polling', { device_code: code.device_code }),
   )
   await check(ask, body.access_token)
 }

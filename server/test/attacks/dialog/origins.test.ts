@@ -33,24 +33,24 @@ async function someSet(): Promise<{ access_token: string; refresh_token: string 
   return (await post(service.address, '/auth/oauth/token', { form })).body
 }
 
-const house = () => ({ SVCappid: application.id })
+const native = () => ({ SVCappid: application.id })
 const standard = () => ({ client_id: application.id })
 const nothing = { code: 'x', redirect_uri: CALLBACK, refresh_token: 'x', token: 'x' }
 
 /** Every endpoint that a page may read, once with success and once with a refusal. */
 const readable: [string, number, Ask][] = [
-  ['exchange', 200, async (from) => send('/auth/oauth/token', from, { ...house(), ...(await byCode()) })],
-  ['exchange, /1', 200, async (from) => send('/1/auth/oauth/token', from, { ...house(), ...(await byCode()) })],
-  ['exchange, XML', 200, async (from) => send('/auth/oauth/token.xml', from, { ...house(), ...(await byCode()) })],
-  ['exchange refused', 400, (from) => send('/auth/oauth/token', from, { ...house(), ...nothing })],
-  ['refresh', 200, async (from) => send('/auth/oauth/refresh', from, { ...house(), ...(await someSet()) })],
-  ['refresh refused', 400, (from) => send('/auth/oauth/refresh', from, { ...house(), ...nothing })],
+  ['exchange', 200, async (from) => send('/auth/oauth/token', from, { ...native(), ...(await byCode()) })],
+  ['exchange, /1', 200, async (from) => send('/1/auth/oauth/token', from, { ...native(), ...(await byCode()) })],
+  ['exchange, XML', 200, async (from) => send('/auth/oauth/token.xml', from, { ...native(), ...(await byCode()) })],
+  ['exchange refused', 400, (from) => send('/auth/oauth/token', from, { ...native(), ...nothing })],
+  ['refresh', 200, async (from) => send('/auth/oauth/refresh', from, { ...native(), ...(await someSet()) })],
+  ['refresh refused', 400, (from) => send('/auth/oauth/refresh', from, { ...native(), ...nothing })],
   [
     'revoke',
     200,
-    async (from) => send('/auth/oauth/revoke', from, { ...house(), token: (await someSet()).access_token }),
+    async (from) => send('/auth/oauth/revoke', from, { ...native(), token: (await someSet()).access_token }),
   ],
-  ['revoke nothing', 200, (from) => send('/auth/oauth/revoke', from, { ...house(), ...nothing })],
+  ['revoke nothing', 200, (from) => send('/auth/oauth/revoke', from, { ...native(), ...nothing })],
   [
     'standard exchange',
     200,

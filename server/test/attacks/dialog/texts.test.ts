@@ -248,9 +248,9 @@ describe('texts that are more than texts', () => {
         client_id: application.id,
         client_secret: application.secret,
       }
-      const house = { SVCappid: application.id, SVCsecret: application.secret }
+      const native = { SVCappid: application.id, SVCsecret: application.secret }
       const form = { code, redirect_uri: CALLBACK, code_verifier: pkce.verifier }
-      const by = path === '/oauth/token' ? standard : house
+      const by = path === '/oauth/token' ? standard : native
       const answer = await post(service.address, path, { form: { ...by, ...form } })
       expect(answer.status).toBe(200)
       expect(answer.headers['content-type']).toMatch(/^application\/(json|xml); charset=utf-8$/)

@@ -12,7 +12,7 @@ import { signLink } from '../../../src/secrets/web-texts.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { findAccountSession, insertSession } from '../../../src/store/sign-in/sessions.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
-import { grantEvents, grantLine, house } from '../../rig/credentials.ts'
+import { grantEvents, grantLine, postNative } from '../../rig/credentials.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../../rig/make.ts'
 import { needs } from '../../rig/origins/needs.ts'
@@ -54,7 +54,7 @@ async function alive({ application, token, key }: World): Promise<Record<string,
   await service.context.grantCache.pull()
   const [asked, askedKey] = [await askMe(service, token.credential), await askMe(service, key.credential)]
   const renewed = await refresh(service, application, token.refreshToken)
-  const replaced = await house(service, application, '/auth/key/rotate', { access_key: key.credential })
+  const replaced = await postNative(service, application, '/auth/key/rotate', { access_key: key.credential })
   return {
     accessToken: asked.status === 200,
     refreshToken: renewed.status === 200,

@@ -11,7 +11,7 @@ import { verifyAuthorizationCode } from '../../../src/secrets/dialog-texts.ts'
 import { type Keyset, parseKeyset } from '../../../src/secrets/keyset.ts'
 import { verifySession } from '../../../src/secrets/web-texts.ts'
 import { askMe, connect } from '../../rig/connect.ts'
-import { house, standard } from '../../rig/credentials.ts'
+import { postNative, postStandard } from '../../rig/credentials.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { allow, exchange, makeDialogApplication, refresh } from '../../rig/dialog.ts'
 import { CALLBACK, makeUser } from '../../rig/make.ts'
@@ -57,7 +57,9 @@ describe('TK-14: a stolen database', () => {
     for (let round = 0; round < rounds; round += 1) {
       const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
       const renewed = await refresh(service, service.application, token.refreshToken)
-      const replaced = await house(service, service.application, '/auth/key/rotate', { access_key: key.credential })
+      const replaced = await postNative(service, service.application, '/auth/key/rotate', {
+        access_key: key.credential,
+      })
       texts.push(token.credential, token.refreshToken, token.deviceCode, renewed.body.access_token)
       texts.push(renewed.body.refresh_token, key.credential, replaced.body.access_key)
     }
@@ -281,7 +283,7 @@ describe('TK-17: an answer with a credential', () => {
         origin === new URL(CALLBACK).origin ? origin : undefined,
       )
     }
-    const introspected = await standard(service, application, '/oauth/introspect', { token: 'x' })
+    const introspected = await postStandard(service, application, '/oauth/introspect', { token: 'x' })
     expect(introspected.headers['access-control-allow-origin']).toBeUndefined()
   })
 })

@@ -11,7 +11,7 @@ import { signAuthorizationCode } from '../../../src/secrets/dialog-texts.ts'
 import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset.ts'
 import { createGrantSecret } from '../../../src/secrets/random.ts'
 import { askMe, connect } from '../../rig/connect.ts'
-import { house, restingRows, standard } from '../../rig/credentials.ts'
+import { postNative, postStandard, restingRows } from '../../rig/credentials.ts'
 import { post } from '../../rig/device.ts'
 import { makeDialogApplication } from '../../rig/dialog.ts'
 import { statementsOf } from '../../rig/engines/statements.ts'
@@ -29,7 +29,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const introspect = (by: MadeApplication, token: string) => standard(service, by, '/oauth/introspect', { token })
+const introspect = (by: MadeApplication, token: string) => postStandard(service, by, '/oauth/introspect', { token })
 const INACTIVE = [200, '{"active":false}']
 
 describe('TK-11: introspection', () => {
@@ -65,7 +65,7 @@ describe('TK-11: introspection', () => {
     const [stranger, token] = [await makeDialogApplication(service), await connect(service)]
     const key = await connect(service, { variant: 'key' })
     const dead = await connect(service)
-    await house(service, service.application, '/auth/oauth/revoke', { token: dead.credential })
+    await postNative(service, service.application, '/auth/oauth/revoke', { token: dead.credential })
     await service.context.grantCache.pull()
     for (const { credential } of [token, key]) {
       expect((await introspect(service.application, credential)).body).toMatchObject({ active: true })
@@ -115,7 +115,9 @@ describe('TK-11: introspection', () => {
     const { credential, refreshToken } = await connect(service)
     const first = (await introspect(service.application, credential)).body
     await new Promise((resolve) => setTimeout(resolve, 1_100))
-    const renewed = await house(service, service.application, '/auth/oauth/refresh', { refresh_token: refreshToken })
+    const renewed = await postNative(service, service.application, '/auth/oauth/refresh', {
+      refresh_token: refreshToken,
+    })
     await service.context.grantCache.saveUses()
     const [old, next] = [
       (await introspect(service.application, credential)).body,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { signDialogReference, signPushedRequest } from '../../../src/secrets/dialog-texts.ts'
 import { signBrowser, signLink, signSession } from '../../../src/secrets/web-texts.ts'
 import { askMe, connect } from '../../rig/connect.ts'
-import { house, restingRows, standard } from '../../rig/credentials.ts'
+import { postNative, postStandard, restingRows } from '../../rig/credentials.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { allow, makeDialogApplication, type Pkce } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication } from '../../rig/make.ts'
@@ -80,10 +80,10 @@ type Route = {
 
 const bearer = (path: string) => (text: string) => askMe(service, text, path)
 const ours = (path: string, name: string, given: Record<string, string> = {}) => {
-  return (text: string) => house(service, application, path, { ...given, [name]: text })
+  return (text: string) => postNative(service, application, path, { ...given, [name]: text })
 }
 const theirs = (path: string, name: string, given: Record<string, string> = {}) => {
-  return (text: string) => standard(service, application, path, { ...given, [name]: text })
+  return (text: string) => postStandard(service, application, path, { ...given, [name]: text })
 }
 const verified = () => ({ redirect_uri: CALLBACK, code_verifier: pkce.verifier })
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code'

@@ -9,7 +9,7 @@ import { refreshLimits } from '../../../src/flows/grants/refresh.ts'
 import { makeTokenSet } from '../../../src/secrets/credentials.ts'
 import { announce } from '../../../src/store/grants/changes.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
-import { grantEvents, grantLine, grantSecret, restingRows, standard } from '../../rig/credentials.ts'
+import { grantEvents, grantLine, grantSecret, postStandard, restingRows } from '../../rig/credentials.ts'
 import { type WireAnswer, withoutExpiresIn } from '../../rig/device.ts'
 import { makeDialogApplication, refresh } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
@@ -127,7 +127,7 @@ describe('TK-02: reuse', () => {
     const reused = await renew(refreshToken)
     expect(reused.text).toBe((await renew('lkr_made-up')).text)
     const inStandard = (refresh_token: string) =>
-      standard(service, service.application, '/oauth/token', { grant_type: 'refresh_token', refresh_token })
+      postStandard(service, service.application, '/oauth/token', { grant_type: 'refresh_token', refresh_token })
     const other = await connect(service)
     await next((await next(other.refreshToken)).refresh_token)
     expect((await inStandard(other.refreshToken)).text).toBe((await inStandard('lkr_made-up')).text)
@@ -295,7 +295,7 @@ describe('TK-05: a refresh token in other hands', () => {
     for (const token of [second.refresh_token, refreshToken]) {
       expect(refused(await renew(token, {}, stranger))).toEqual(INVALID_GRANT)
       const form = { grant_type: 'refresh_token', refresh_token: token }
-      expect(refused(await standard(service, stranger, '/oauth/token', form))).toEqual(INVALID_GRANT)
+      expect(refused(await postStandard(service, stranger, '/oauth/token', form))).toEqual(INVALID_GRANT)
     }
     expect(await restingRows(service)).toEqual(before)
     expect((await renew(second.refresh_token)).status).toBe(200)

@@ -7,7 +7,7 @@ import { startService } from '../../../src/app.ts'
 import { makeAccessKey, makeTokenSet } from '../../../src/secrets/credentials.ts'
 import { createGrantSecret } from '../../../src/secrets/random.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
-import { grantEvents, grantLine, house, restingRows, standard } from '../../rig/credentials.ts'
+import { grantEvents, grantLine, postNative, postStandard, restingRows } from '../../rig/credentials.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { makeDialogApplication, refresh } from '../../rig/dialog.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
@@ -29,12 +29,12 @@ const NOTHING = [200, '{}']
 /** Every route by which an application revokes a credential. */
 type Route = readonly [string, (by: MadeApplication, text: string) => Promise<WireAnswer>]
 const tokenRoutes: readonly Route[] = [
-  ['/auth/oauth/revoke', (by, token) => house(service, by, '/auth/oauth/revoke', { token })],
-  ['/oauth/revoke', (by, token) => standard(service, by, '/oauth/revoke', { token })],
+  ['/auth/oauth/revoke', (by, token) => postNative(service, by, '/auth/oauth/revoke', { token })],
+  ['/oauth/revoke', (by, token) => postStandard(service, by, '/oauth/revoke', { token })],
 ]
 const keyRoutes: readonly Route[] = [
-  ['/auth/key/revoke', (by, access_key) => house(service, by, '/auth/key/revoke', { access_key })],
-  ['/oauth/revoke', (by, token) => standard(service, by, '/oauth/revoke', { token })],
+  ['/auth/key/revoke', (by, access_key) => postNative(service, by, '/auth/key/revoke', { access_key })],
+  ['/oauth/revoke', (by, token) => postStandard(service, by, '/oauth/revoke', { token })],
 ]
 
 const connectAs = (kind: 'access token' | 'refresh token' | 'access key') =>
@@ -81,7 +81,7 @@ describe('TK-08: a revoked credential', () => {
       }
       const hammers = [service.address, other.address].flatMap((address) => [hammer(address), hammer(address)])
       await sleep(300)
-      await house(service, service.application, '/auth/oauth/revoke', { token: credential })
+      await postNative(service, service.application, '/auth/oauth/revoke', { token: credential })
       const revokedAt = performance.now()
       await sleep(2_600)
       hammering = false
@@ -213,11 +213,11 @@ describe('TK-10: a credential of another application', () => {
   it('is not revoked by the route of the other variant', async () => {
     const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
     const before = await restingRows(service)
-    expect(told(await house(service, service.application, '/auth/oauth/revoke', { token: key.credential }))).toEqual(
-      NOTHING,
-    )
+    expect(
+      told(await postNative(service, service.application, '/auth/oauth/revoke', { token: key.credential })),
+    ).toEqual(NOTHING)
     for (const access_key of [token.credential, token.refreshToken]) {
-      expect(told(await house(service, service.application, '/auth/key/revoke', { access_key }))).toEqual(NOTHING)
+      expect(told(await postNative(service, service.application, '/auth/key/revoke', { access_key }))).toEqual(NOTHING)
     }
     expect(await restingRows(service)).toEqual(before)
   })

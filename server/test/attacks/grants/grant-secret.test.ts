@@ -4,7 +4,7 @@
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { grantSecret, house, standard } from '../../rig/credentials.ts'
+import { grantSecret, postNative, postStandard } from '../../rig/credentials.ts'
 import { Device, post } from '../../rig/device.ts'
 import { allow, exchange, makeDialogApplication } from '../../rig/dialog.ts'
 import { type MadeApplication, makeEnvironment } from '../../rig/make.ts'
@@ -87,7 +87,7 @@ async function ask(credential: string, application: MadeApplication): Promise<vo
   }
   const forged = { authorization: `Bearer ${credential.slice(0, -2)}xx` }
   await post(service.address, '/1/me', { method: 'GET', headers: forged })
-  const told = await standard(service, application, '/oauth/introspect', { token: credential })
+  const told = await postStandard(service, application, '/oauth/introspect', { token: credential })
   expect(told.body).toMatchObject({ active: true, grant: expect.stringMatching(/^grt_/) })
 }
 
@@ -102,7 +102,7 @@ async function passTokenSet(): Promise<void> {
   const { application } = own
   const { body, deviceCode } = await collect('oauth')
   await ask(body.access_token, application)
-  const renew = (refresh_token: string) => house(service, application, '/auth/oauth/refresh', { refresh_token })
+  const renew = (refresh_token: string) => postNative(service, application, '/auth/oauth/refresh', { refresh_token })
   const second = (await renew(body.refresh_token)).body
   const third = (await renew(second.refresh_token)).body
   expect((await renew(body.refresh_token)).body.error).toBe('invalid_grant')
@@ -115,7 +115,7 @@ async function passAccessKey(): Promise<void> {
   const { application } = own
   const { body, deviceCode } = await collect('key')
   await ask(body.access_key, application)
-  const rotated = await house(service, application, '/auth/key/rotate', { access_key: body.access_key })
+  const rotated = await postNative(service, application, '/auth/key/rotate', { access_key: body.access_key })
   await note([deviceCode, body.access_key, rotated.body.access_key])
   const { id } = passed.at(-1) ?? { id: '' }
   for (const path of ['/applications', '/account/applications', '/home']) await web.get(path)

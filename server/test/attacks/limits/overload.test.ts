@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../../src/store/postgres/postgres.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { dialogAddress, makeDialogApplication, makePkce } from '../../rig/dialog.ts'
 import { makeApplication } from '../../rig/make.ts'
@@ -69,10 +69,10 @@ describe('too many code requests at once', () => {
         const bearer = { authorization: `Bearer ${set.access_token}` }
         expect((await post(service.address, '/auth/verify', { method: 'GET', headers: bearer })).status).toBe(200)
         const { refresh_token } = set
-        const renewed = await house(service, device.application, '/auth/oauth/refresh', { refresh_token })
+        const renewed = await postNative(service, device.application, '/auth/oauth/refresh', { refresh_token })
         expect(renewed.status).toBe(200)
         const token = renewed.body.refresh_token
-        expect((await house(service, device.application, '/auth/oauth/revoke', { token })).status).toBe(200)
+        expect((await postNative(service, device.application, '/auth/oauth/revoke', { token })).status).toBe(200)
         expect((await web.get('/applications')).status).toBe(200)
         answeredFirst = answered
         refused = await asking

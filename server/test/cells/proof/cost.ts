@@ -18,7 +18,7 @@ import { startServerProcess } from '../../rig/process/server-process.ts'
 import { spawnTied } from '../../rig/process/tied-process.ts'
 import { placePendingCodes } from '../../scale/pending-codes.ts'
 import { type Load, runLoad } from '../../scale/poll-load.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { round, type WaitingCode } from './waiting-codes.ts'
 
 const HAPROXY = '/usr/sbin/haproxy'
@@ -38,14 +38,14 @@ type Arm = { readonly load: Omit<Load, 'seconds'>; spent(): Spent }
 export type Round = { readonly polls: number; readonly seconds: number; readonly spent: Spent }
 
 export async function compareCost(
-  ground: Ground,
+  harness: Harness,
   polled: readonly (readonly WaitingCode[])[],
   rounds: number,
   seconds: number,
 ) {
   const texts = polled.flatMap((codes) => codes.slice(0, POLLED).map(({ deviceCode }) => deviceCode))
-  return withSingle(join(ground.folder, 'single'), texts.length, async (single) => {
-    const cells = cellsArm(ground, texts)
+  return withSingle(join(harness.folder, 'single'), texts.length, async (single) => {
+    const cells = cellsArm(harness, texts)
     // Most of the code is compiled only now.
     for (const arm of [cells, single]) await runRound(arm, 2 * seconds)
     const measured: { readonly cells: Round; readonly single: Round }[] = []
@@ -110,7 +110,7 @@ async function runRound({ load, spent }: Arm, seconds: number): Promise<Round> {
 /** Connections of PostgreSQL end and begin. */
 const secondsOfPostgres = (pids: readonly number[]) => processorSeconds(pids) + endedChildrenSeconds(pids[0] ?? 0)
 
-function cellsArm({ address, application, cells, proxyPids }: Ground, texts: readonly string[]): Arm {
+function cellsArm({ address, application, cells, proxyPids }: Harness, texts: readonly string[]): Arm {
   return {
     load: { address, application, texts: shared(texts.join('')), textLength: texts[0]?.length ?? 0 },
     spent: () => ({

@@ -1,7 +1,7 @@
 /** What devices get for codes that their users allowed, and what the databases say about it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Device } from '../../rig/device.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import type { WaitingCode } from './waiting-codes.ts'
 
 export type Delivery = {
@@ -17,7 +17,7 @@ const PAUSE_MS = 300
 const PENDING = ['auth_pending', 'slow_down']
 
 /** Two devices poll the same code, as a client does that lost an answer, until both have heard something final. */
-export async function collectTwice({ address, application }: Ground, code: WaitingCode): Promise<Delivery> {
+export async function collectTwice({ address, application }: Harness, code: WaitingCode): Promise<Delivery> {
   const device = new Device(address, application)
   const until = performance.now() + TIMEOUT_MS
   const problems: string[] = []
@@ -59,7 +59,7 @@ export async function each<Item, Result>(
 }
 
 /** Codes that were not delivered exactly once, or do not have exactly one grant in all cells together. */
-export async function judgeDeliveries({ cells }: Ground, deliveries: readonly Delivery[]) {
+export async function judgeDeliveries({ cells }: Harness, deliveries: readonly Delivery[]) {
   const ids = deliveries.map(({ code }) => code.id)
   const grants = new Map<string, number>()
   for (const { pool } of cells) {

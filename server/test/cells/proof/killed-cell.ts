@@ -8,7 +8,7 @@ import { Device } from '../../rig/device.ts'
 import type { Measured, OpenLoad } from '../../scale/open-load.ts'
 import { verifyAll } from './credentials.ts'
 import { collectTwice, each, judgeDeliveries } from './deliveries.ts'
-import { type Cell, cellOf, type Ground } from './ground.ts'
+import { type Cell, cellOf, type Harness } from './harness.ts'
 import { allow, bucketsOf, type Members, makeMembers, slugIn } from './people.ts'
 import { describePolls, failuresOf, round, type WaitingCode } from './waiting-codes.ts'
 
@@ -36,11 +36,11 @@ type Given = {
   readonly sample: number
 }
 
-export async function killCell(ground: Ground, given: Given) {
+export async function killCell(harness: Harness, given: Given) {
   const { polls, take, victim, seconds, sample } = given
-  const { cells } = ground
+  const { cells } = harness
   const dead = cellOf(cells, victim)
-  const accounts = await makeAccounts(ground, 4 * sample)
+  const accounts = await makeAccounts(harness, 4 * sample)
   const early = await allowSome(accounts, take, sample)
   // Claimed in the cell that dies, polled in one that does not.
   const handed = early.filter(({ holder, code }) => holder === victim && code.issuer !== victim)
@@ -49,11 +49,11 @@ export async function killCell(ground: Ground, given: Given) {
   const tries = []
   for (let tried = 1; tried <= 2; tried += 1) {
     const before = await polls.run(seconds)
-    await ground.kill(dead)
-    const [during, wrong] = await Promise.all([polls.run(seconds), pollHanded(ground, handed, seconds)])
+    await harness.kill(dead)
+    const [during, wrong] = await Promise.all([polls.run(seconds), pollHanded(harness, handed, seconds)])
     const revivedAt = performance.now()
-    const [returning] = await Promise.all([polls.run(Math.max(3, seconds / 3)), ground.revive(dead)])
-    await answering(ground, take(victim))
+    const [returning] = await Promise.all([polls.run(Math.max(3, seconds / 3)), harness.revive(dead)])
+    await answering(harness, take(victim))
     const recoveryMs = Math.round(performance.now() - revivedAt)
     const failed = [during, returning].flatMap((window) => others(window, victim)).map(failuresOf)
     const ratios = others(before, victim).map(({ name, p99Ms }) => {
@@ -78,10 +78,10 @@ export async function killCell(ground: Ground, given: Given) {
   const last = tries.at(-1)
   const rowsAfter = await countCodes(cells)
   const late = await allowSome(accounts, take, sample)
-  const collected = await each([...early, ...late], ({ code }) => collectTwice(ground, code))
-  const judged = await judgeDeliveries(ground, collected)
+  const collected = await each([...early, ...late], ({ code }) => collectTwice(harness, code))
+  const judged = await judgeDeliveries(harness, collected)
   const refused = await verifyAll(
-    ground,
+    harness,
     collected.flatMap(({ credential }) => credential ?? []),
   )
   const errors = tries.reduce((sum, tried) => sum + tried.errors, 0)
@@ -115,10 +115,10 @@ export async function killCell(ground: Ground, given: Given) {
 const others = (window: readonly Measured[], victim: number) => window.filter(({ name }) => name !== `cell ${victim}`)
 
 /** One account in each cell. */
-async function makeAccounts(ground: Ground, codes: number): Promise<readonly Members[]> {
-  const users = Math.ceil(codes / ground.cells.length / CODES_PER_USER) + 1
+async function makeAccounts(harness: Harness, codes: number): Promise<readonly Members[]> {
+  const users = Math.ceil(codes / harness.cells.length / CODES_PER_USER) + 1
   return Promise.all(
-    ground.cells.map(async (cell) => makeMembers(ground, cell, slugIn(new Set(await bucketsOf(cell))), users)),
+    harness.cells.map(async (cell) => makeMembers(harness, cell, slugIn(new Set(await bucketsOf(cell))), users)),
   )
 }
 
@@ -147,7 +147,7 @@ async function allowSome(
 }
 
 /** A code that another cell has is pending while that cell is away, though it is allowed. */
-async function pollHanded({ address, application }: Ground, handed: readonly Allowed[], seconds: number) {
+async function pollHanded({ address, application }: Harness, handed: readonly Allowed[], seconds: number) {
   const device = new Device(address, application)
   const end = performance.now() + seconds * 1000
   const wrong: string[] = []
@@ -163,7 +163,7 @@ async function pollHanded({ address, application }: Ground, handed: readonly All
 }
 
 /** Waits until HAProxy leads to the cell again. */
-async function answering({ address, application }: Ground, { deviceCode }: WaitingCode): Promise<void> {
+async function answering({ address, application }: Harness, { deviceCode }: WaitingCode): Promise<void> {
   const device = new Device(address, application)
   await until(async () => (await device.poll(deviceCode)).status === 400, RESTART_TIMEOUT_MS)
 }

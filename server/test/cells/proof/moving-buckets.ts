@@ -8,7 +8,7 @@ import { addGrants, type HeldKey, type HeldTokenSet } from '../../scale/key-popu
 import type { OpenLoad } from '../../scale/open-load.ts'
 import { VERIFIED, verify, verifyAll } from './credentials.ts'
 import { collectTwice, each, judgeDeliveries } from './deliveries.ts'
-import { type Cell, cellOf, type Ground, waitForSameMap } from './ground.ts'
+import { type Cell, cellOf, type Harness, waitForSameMap } from './harness.ts'
 import { allow, bucketsOf, type Members, makeMembers, slugIn } from './people.ts'
 import { round, underPolls, type WaitingCode } from './waiting-codes.ts'
 
@@ -31,31 +31,35 @@ type Given = {
   readonly maxGapMs: number
 }
 
-export async function moveLargeBucket(ground: Ground, given: Given) {
+export async function moveLargeBucket(harness: Harness, given: Given) {
   const { polls, take, grants, normalMs, maxGapMs } = given
-  const { cells } = ground
-  await ground.run('cell', 'reserve', SLUG, '--cell', String(SOURCE))
+  const { cells } = harness
+  await harness.run('cell', 'reserve', SLUG, '--cell', String(SOURCE))
   await waitForSameMap(cells)
   const source = cellOf(cells, SOURCE)
-  const members = await makeMembers(ground, source, SLUG, USERS)
-  const credentials = await makeGrants(ground, source, members, grants)
-  const before = await verifyAll(ground, credentials)
+  const members = await makeMembers(harness, source, SLUG, USERS)
+  const credentials = await makeGrants(harness, source, members, grants)
+  const before = await verifyAll(harness, credentials)
   const tries = []
   const isLong = (tried: { gapMs: number; normalGapMs: number }) => tried.gapMs > maxGapMs + tried.normalGapMs
   let [from, to] = [SOURCE, TARGET]
   for (let tried = 1; tried <= 2; tried += 1) {
     const [at, goal] = [from, to]
     const { done, failed } = await underPolls(polls, () =>
-      moveUnderLoad(ground, members, take, credentials, { from: cellOf(cells, at), to: cellOf(cells, goal), normalMs }),
+      moveUnderLoad(harness, members, take, credentials, {
+        from: cellOf(cells, at),
+        to: cellOf(cells, goal),
+        normalMs,
+      }),
     )
     tries.push({ ...done, failed })
     // The machine may have had other work: once more, back.
     if (!isLong(done)) break
     ;[from, to] = [to, from]
   }
-  const after = await verifyAll(ground, credentials)
+  const after = await verifyAll(harness, credentials)
   const deliveries = tries.flatMap(({ deliveries }) => deliveries)
-  const judged = await judgeDeliveries(ground, deliveries)
+  const judged = await judgeDeliveries(harness, deliveries)
   const failedPolls = tries.flatMap(({ failed }) => failed)
   const problems = tries.flatMap((tried) => tried.problems)
   const last = tries.at(-1)
@@ -83,7 +87,7 @@ export async function moveLargeBucket(ground: Ground, given: Given) {
 }
 
 /** Access tokens and access keys, one for each grant. */
-async function makeGrants({ application }: Ground, cell: Cell, { account, userId }: Members, grants: number) {
+async function makeGrants({ application }: Harness, cell: Cell, { account, userId }: Members, grants: number) {
   const { keys, accessTokenLifetimeMs } = makeConfig(cell.environment)
   // biome-ignore lint/suspicious/noExplicitAny: rows of statements of other modules
   const query = async (sql: string, values?: unknown[]): Promise<any[]> => (await cell.pool.query(sql, values)).rows
@@ -98,7 +102,7 @@ async function makeGrants({ application }: Ground, cell: Cell, { account, userId
 const CHUNK = 5_000
 
 async function moveUnderLoad(
-  ground: Ground,
+  harness: Harness,
   members: Members,
   take: Given['take'],
   credentials: readonly string[],
@@ -111,7 +115,7 @@ async function moveUnderLoad(
   const decide = async () => {
     while (!over) {
       turn += 1
-      const code = take(turn % ground.cells.length)
+      const code = take(turn % harness.cells.length)
       const told = await allow(members.next(), code).catch((error: Error) => error.message)
       if (typeof told === 'string') problems.push(told)
       else {
@@ -124,7 +128,7 @@ async function moveUnderLoad(
   }
   const verifyInTurn = async () => {
     for (let next = 0; !over; next += 1) {
-      const status = await verify(ground, credentials[(next * 7_919) % credentials.length] ?? '')
+      const status = await verify(harness, credentials[(next * 7_919) % credentials.length] ?? '')
       verifications += 1
       if (status !== VERIFIED) problems.push(`a verification was answered ${status}`)
       await sleep(VERIFICATION_PAUSE_MS)
@@ -133,12 +137,12 @@ async function moveUnderLoad(
   const lanes = [verifyInTurn(), ...Array.from({ length: LANES }, decide)]
   await sleep(normalMs)
   const movedFrom = performance.now()
-  const moved = await moveBucket(ground, ['--account', SLUG], from, to)
+  const moved = await moveBucket(harness, ['--account', SLUG], from, to)
   const movedUntil = performance.now()
   await sleep(normalMs)
   over = true
   await Promise.all(lanes)
-  const deliveries = await each(codes, (code) => collectTwice(ground, code))
+  const deliveries = await each(codes, (code) => collectTwice(harness, code))
   const normal = gaps(decidedAt.filter((at) => at < movedFrom))
   // From before the move: a gap may begin with the last decision before it.
   const during = gaps(decidedAt.filter((at) => at > movedFrom - normalMs))
@@ -161,7 +165,7 @@ const gaps = (times: readonly number[]): number[] =>
 
 type Moved = { readonly bucket: number; readonly rows: number | null; readonly frozenMs: number }
 
-async function moveBucket({ run }: Ground, which: readonly string[], from: Cell, to: Cell): Promise<readonly Moved[]> {
+async function moveBucket({ run }: Harness, which: readonly string[], from: Cell, to: Cell): Promise<readonly Moved[]> {
   const files = ['--source-database-file', from.urlFile, '--target-database-file', to.urlFile]
   const printed = await run('cell', 'move', ...which, '--to', String(to.id), ...files, '--json')
   return JSON.parse(printed).moved
@@ -171,20 +175,20 @@ const ACCOUNTS = 10
 const GRANTS_OF_EACH = 20
 
 /** Many buckets, of which some have accounts, in one command. */
-export async function moveManyBuckets(ground: Ground, polls: OpenLoad, count: number) {
-  const [source, target] = [cellOf(ground.cells, TARGET), cellOf(ground.cells, SOURCE)]
+export async function moveManyBuckets(harness: Harness, polls: OpenLoad, count: number) {
+  const [source, target] = [cellOf(harness.cells, TARGET), cellOf(harness.cells, SOURCE)]
   const chosen = (await bucketsOf(source)).slice(0, count)
   const credentials: string[] = []
   for (const bucket of chosen.slice(0, ACCOUNTS)) {
-    const members = await makeMembers(ground, source, slugIn(new Set([bucket]), 'one-of-many'), 1)
-    credentials.push(...(await makeGrants(ground, source, members, GRANTS_OF_EACH)))
+    const members = await makeMembers(harness, source, slugIn(new Set([bucket]), 'one-of-many'), 1)
+    credentials.push(...(await makeGrants(harness, source, members, GRANTS_OF_EACH)))
   }
   const begun = performance.now()
   const { done: moved, failed } = await underPolls(polls, () =>
-    moveBucket(ground, ['--count', String(count)], source, target),
+    moveBucket(harness, ['--count', String(count)], source, target),
   )
   const seconds = round((performance.now() - begun) / 1000)
-  const refused = await verifyAll(ground, credentials)
+  const refused = await verifyAll(harness, credentials)
   const there = new Set(await bucketsOf(target))
   const arrived = chosen.filter((bucket) => there.has(bucket)).length
   const misses: readonly (readonly [boolean, string])[] = [

@@ -9,7 +9,7 @@ import { openPostgres } from '../../../src/store/postgres/postgres.ts'
 import { insertSession } from '../../../src/store/sign-in/sessions.ts'
 import { makeAccount, makeConfig, makeUser } from '../../rig/make.ts'
 import { formFields, type Page, Web } from '../../rig/web.ts'
-import { type Cell, type Ground, HOST } from './ground.ts'
+import { type Cell, type Harness, HOST } from './harness.ts'
 import type { WaitingCode } from './waiting-codes.ts'
 
 export type Members = {
@@ -36,7 +36,7 @@ export async function bucketsOf({ pool, id }: Cell): Promise<number[]> {
   return rows.map(({ bucket }) => bucket)
 }
 
-export async function makeMembers({ address }: Ground, cell: Cell, slug: string, users: number): Promise<Members> {
+export async function makeMembers({ address }: Harness, cell: Cell, slug: string, users: number): Promise<Members> {
   const { keys, sessionLifetimeMs: lifetimeMs } = makeConfig(cell.environment)
   const db = openPostgres(cell.postgres.url, 4)
   try {

@@ -3,15 +3,15 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { until } from '../../rig/cells.ts'
 import { Device } from '../../rig/device.ts'
 import type { OpenLoad } from '../../scale/open-load.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { underPolls } from './waiting-codes.ts'
 
 const RELOADS = 5
 const PAUSE_MS = 700
 const LANES = 4
 
-export async function reloadProxy(ground: Ground, polls: OpenLoad) {
-  const device = new Device(ground.address, ground.application)
+export async function reloadProxy(harness: Harness, polls: OpenLoad) {
+  const device = new Device(harness.address, harness.application)
   let [over, requests] = [false, 0]
   const wrong: string[] = []
   const request = async () => {
@@ -24,14 +24,14 @@ export async function reloadProxy(ground: Ground, polls: OpenLoad) {
     }
   }
   // The master stays, and every reload has a worker of its own.
-  const workers = new Set(ground.proxyPids())
+  const workers = new Set(harness.proxyPids())
   const { failed } = await underPolls(polls, async () => {
     const lanes = Array.from({ length: LANES }, request)
     for (let reload = 0; reload < RELOADS; reload += 1) {
       await sleep(PAUSE_MS)
-      ground.reloadProxy()
-      await until(async () => ground.proxyPids().some((pid) => !workers.has(pid)))
-      for (const pid of ground.proxyPids()) workers.add(pid)
+      harness.reloadProxy()
+      await until(async () => harness.proxyPids().some((pid) => !workers.has(pid)))
+      for (const pid of harness.proxyPids()) workers.add(pid)
     }
     await sleep(PAUSE_MS)
     over = true

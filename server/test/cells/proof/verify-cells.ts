@@ -12,7 +12,7 @@
 import { parseArgs } from 'node:util'
 import { createRandom } from '../../races/shared-login/virtual-time.ts'
 import { compareCost } from './cost.ts'
-import { openGround } from './ground.ts'
+import { openHarness } from './harness.ts'
 import { killCell } from './killed-cell.ts'
 import { moveLargeBucket, moveManyBuckets } from './moving-buckets.ts'
 import { comparePrediction } from './prediction.ts'
@@ -62,12 +62,12 @@ function judge<Result extends { readonly missed: readonly string[] }>(result: Re
   return result
 }
 
-await openGround(async (ground) => {
+await openHarness(async (harness) => {
   const random = createRandom(seed)
-  const placed = await placeWaitingCodes(ground, count)
+  const placed = await placeWaitingCodes(harness, count)
   const take = takeCodes(placed, random)
   const polled = takePolled(placed, take)
-  const polls = startPolls(ground, polled, POLLS_PER_SECOND)
+  const polls = startPolls(harness, polled, POLLS_PER_SECOND)
   try {
     const measured = await polls.run(seconds)
     const failed = measured.reduce((sum, each) => sum + failuresOf(each), 0)
@@ -82,22 +82,22 @@ await openGround(async (ground) => {
     const steps: Readonly<Record<string, () => Promise<void>>> = {
       killed: async () => {
         const sample = Math.min(180, Math.floor(count / 100))
-        judge(await killCell(ground, { polls, take, victim: seed % ground.cells.length, seconds, sample }))
+        judge(await killCell(harness, { polls, take, victim: seed % harness.cells.length, seconds, sample }))
       },
       moved: async () => {
         const normalMs = Math.min(5, seconds) * 1000
         const maxGapMs = short ? Number.POSITIVE_INFINITY : 1_000
-        judge(await moveLargeBucket(ground, { polls, take, grants, normalMs, maxGapMs }))
+        judge(await moveLargeBucket(harness, { polls, take, grants, normalMs, maxGapMs }))
       },
       many: async () => {
-        judge(await moveManyBuckets(ground, polls, buckets))
+        judge(await moveManyBuckets(harness, polls, buckets))
       },
       reloaded: async () => {
-        judge(await reloadProxy(ground, polls))
+        judge(await reloadProxy(harness, polls))
       },
       cost: async () => {
         const length = Math.max(1, Math.min(6, seconds / 5))
-        const { rounds, polledCodes, result } = await compareCost(ground, polled, turns, length)
+        const { rounds, polledCodes, result } = await compareCost(harness, polled, turns, length)
         judge(result)
         judge(comparePrediction(placed, rounds, polledCodes))
       },

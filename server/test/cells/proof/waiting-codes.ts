@@ -5,7 +5,7 @@ import { fillGate } from '../../scale/gate-keys.ts'
 import { type Measured, type OpenLoad, startOpenLoad } from '../../scale/open-load.ts'
 import { type PendingCodes, placePendingCodes, userCodeOf } from '../../scale/pending-codes.ts'
 import { inspectRedis } from '../../scale/private-redis.ts'
-import type { Cell, Ground } from './ground.ts'
+import type { Cell, Harness } from './harness.ts'
 
 export type CellCodes = {
   /** The cell that issued them. */
@@ -24,7 +24,7 @@ export type WaitingCode = {
 }
 
 /** `count`: in all cells together. */
-export async function placeWaitingCodes({ cells, application }: Ground, count: number): Promise<CellCodes[]> {
+export async function placeWaitingCodes({ cells, application }: Harness, count: number): Promise<CellCodes[]> {
   const placed: CellCodes[] = []
   for (const cell of cells) {
     const context = await createContext(makeConfig(cell.environment))
@@ -86,7 +86,7 @@ export function takePolled(placed: readonly CellCodes[], take: (cell: number) =>
 
 /** One stream of polls for each cell. `perSecond`: of each. */
 export function startPolls(
-  { address, application }: Ground,
+  { address, application }: Harness,
   polled: readonly (readonly WaitingCode[])[],
   perSecond: number,
 ): OpenLoad {

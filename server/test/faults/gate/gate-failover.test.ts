@@ -8,7 +8,7 @@ import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { signSession } from '../../../src/secrets/web-texts.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device, post } from '../../rig/device.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { startCluster } from '../../rig/engines/redis-cluster.ts'
@@ -87,7 +87,7 @@ describe.each(kinds)('$name', ({ start }) => {
     const master = await redis.lag()
     await browsers[0]?.get('/security')
     await browsers[0]?.submit('/sign-out')
-    expect((await house(device, application, '/auth/oauth/revoke', { token: body.access_token })).status).toBe(200)
+    expect((await postNative(device, application, '/auth/oauth/revoke', { token: body.access_token })).status).toBe(200)
     await master.kill()
     await redis.promotedAfter(master)
     await expect.poll(statuses, { timeout: 30_000 }).toEqual([303, 303, 401, 401])

@@ -4,7 +4,7 @@ import { credentialFlows } from './credential-flows.ts'
 import { deviceFlows } from './device-flows.ts'
 import { dialogFlows } from './dialog-flows.ts'
 import type { Flow, Problem, Started } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { FAULTS, type Fault, type Target } from './link.ts'
 import { manageFlows } from './manage-flows.ts'
 
@@ -38,41 +38,41 @@ export function allCases(counts: ReadonlyMap<string, number>, seed: number): rea
 const IDLE_MS = 5_000
 
 /** Runs every flow without a fault, and counts its messages. */
-export async function countMessages(ground: Ground): Promise<{ counts: Map<string, number>; problems: Problem[] }> {
+export async function countMessages(harness: Harness): Promise<{ counts: Map<string, number>; problems: Problem[] }> {
   const problems: Problem[] = []
   const counts = new Map<string, number>()
   for (const counting of [false, true]) {
     for (const flow of FLOWS) {
-      const started = await flow.prepare(ground)
-      await ground.link.quiet()
-      ground.link.arm(null, 0)
+      const started = await flow.prepare(harness)
+      await harness.link.quiet()
+      harness.link.arm(null, 0)
       await started.act()
-      await ground.link.quiet()
-      const { texts } = ground.link.recover()
+      await harness.link.quiet()
+      const { texts } = harness.link.recover()
       if (counting) counts.set(flow.name, texts.length)
       for (const problem of await started.finish({ killed: false })) {
         problems.push({ ...problem, text: `${flow.name} without a fault: ${problem.text}` })
       }
     }
-    if (!counting) await ground.link.watchBackground(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)))
+    if (!counting) await harness.link.watchBackground(() => new Promise((resolve) => setTimeout(resolve, IDLE_MS)))
   }
   return { counts, problems }
 }
 
 const MAX_MS = 90_000
 
-export async function runCase(ground: Ground, flow: Flow, fault: Fault, target: Target): Promise<Result> {
+export async function runCase(harness: Harness, flow: Flow, fault: Fault, target: Target): Promise<Result> {
   let hit: string | null = null
   const run = async (): Promise<readonly Problem[]> => {
-    const started = await prepare(ground, flow)
-    await ground.link.quiet()
-    ground.link.arm(fault, target)
+    const started = await prepare(harness, flow)
+    await harness.link.quiet()
+    harness.link.arm(fault, target)
     await started.act()
-    await ground.link.quiet()
-    hit = ground.link.recover().hit
-    await ground.ready()
+    await harness.link.quiet()
+    hit = harness.link.recover().hit
+    await harness.ready()
     const killed = fault === 'killed' && hit !== null
-    return [...(await started.finish({ killed })), ...complaintsOf(ground)]
+    return [...(await started.finish({ killed })), ...complaintsOf(harness)]
   }
   const problems = await Promise.race([run().catch(failed), tooLong()])
   return { hit, problems: problems ?? [TOO_LONG], stuck: problems === null }
@@ -81,18 +81,18 @@ export async function runCase(ground: Ground, flow: Flow, fault: Fault, target: 
 const TRIES = 5
 
 /** Nothing is lost yet: what fails then fails because the machine is busy, and is tried again. */
-async function prepare(ground: Ground, flow: Flow): Promise<Started> {
+async function prepare(harness: Harness, flow: Flow): Promise<Started> {
   for (let tried = 1; ; tried += 1) {
     try {
-      await ground.ready()
-      return await flow.prepare(ground)
+      await harness.ready()
+      return await flow.prepare(harness)
     } catch (error) {
       if (tried === TRIES) throw error
     }
   }
 }
 
-const complaintsOf = (ground: Ground) => ground.complaints().map((text) => ({ kind: 'wrong', text }) as const)
+const complaintsOf = (harness: Harness) => harness.complaints().map((text) => ({ kind: 'wrong', text }) as const)
 
 const failed = (error: Error): readonly Problem[] => [{ kind: 'wrong', text: error.stack ?? error.message }]
 

@@ -1,20 +1,20 @@
 /** Flows of an application with its credentials: refresh, rotation, revocation. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { askMe, connect } from '../../rig/connect.ts'
-import { grantLine, house } from '../../rig/credentials.ts'
+import { grantLine, postNative } from '../../rig/credentials.ts'
 import type { WireAnswer } from '../../rig/device.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { attempt, countRows, expectEqual, type Flow, type Problem, untilServed } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
 /** A revocation is known within two seconds: docs/interface.md, "Check a credential". */
 const MAX_CHECKS = 12
 const PAUSE_MS = 250
 
 /** Whether a credential gives access, or soon does not any more. */
-export async function checkAccess(ground: Ground, credential: string, valid: boolean): Promise<readonly Problem[]> {
+export async function checkAccess(harness: Harness, credential: string, valid: boolean): Promise<readonly Problem[]> {
   const expected = valid ? 200 : 401
-  const ask = () => untilServed(null, () => askMe(ground.service, credential))
+  const ask = () => untilServed(null, () => askMe(harness.service, credential))
   let { status } = await ask()
   for (let look = 0; !valid && status !== expected && look < MAX_CHECKS; look += 1) {
     await sleep(PAUSE_MS)
@@ -26,8 +26,8 @@ export async function checkAccess(ground: Ground, credential: string, valid: boo
 
 const refreshFlow: Flow = {
   name: 'refresh',
-  prepare: async (ground) => {
-    const { service } = ground
+  prepare: async (harness) => {
+    const { service } = harness
     const { refreshToken, grantId } = await connect(service)
     const renew = (token: string) => refresh(service, service.application, token)
     let heard: WireAnswer | null = null
@@ -43,7 +43,7 @@ const refreshFlow: Flow = {
         return [
           ...expectEqual('the generation', line?.generation, 2),
           ...expectEqual('the next refresh', next.status, 200),
-          ...(await checkAccess(ground, answer.body.access_token, true)),
+          ...(await checkAccess(harness, answer.body.access_token, true)),
           ...expectEqual('the revocation', (await grantLine(service, grantId))?.revocation_reason, null),
         ]
       },
@@ -55,10 +55,10 @@ const events = 'from audit_events where grant_id = $1 and kind = $2'
 
 const rotateFlow: Flow = {
   name: 'rotate-key',
-  prepare: async (ground) => {
-    const { service } = ground
+  prepare: async (harness) => {
+    const { service } = harness
     const { credential, grantId } = await connect(service, { variant: 'key' })
-    const rotate = () => house(service, service.application, '/auth/key/rotate', { access_key: credential })
+    const rotate = () => postNative(service, service.application, '/auth/key/rotate', { access_key: credential })
     let heard: WireAnswer | null = null
     return {
       act: async () => {
@@ -69,8 +69,8 @@ const rotateFlow: Flow = {
         if (answer.status !== 200) return [{ kind: 'lost', text: `a rotation was answered ${answer.text}` }]
         return [
           ...expectEqual('the generation', (await grantLine(service, grantId))?.key, 2),
-          ...(await checkAccess(ground, answer.body.access_key, true)),
-          ...(await countRows(ground, 'rotations', 1, events, [grantId, 'grant.key_rotated'])),
+          ...(await checkAccess(harness, answer.body.access_key, true)),
+          ...(await countRows(harness, 'rotations', 1, events, [grantId, 'grant.key_rotated'])),
         ]
       },
     }
@@ -80,11 +80,11 @@ const rotateFlow: Flow = {
 const revokeFlows = (['oauth', 'key'] as const).map(
   (variant): Flow => ({
     name: `revoke-${variant}`,
-    prepare: async (ground) => {
-      const { service } = ground
+    prepare: async (harness) => {
+      const { service } = harness
       const { credential, grantId } = await connect(service, { variant })
       const given = { [variant === 'oauth' ? 'token' : 'access_key']: credential }
-      const revoke = () => house(service, service.application, `/auth/${variant}/revoke`, given)
+      const revoke = () => postNative(service, service.application, `/auth/${variant}/revoke`, given)
       // The server has checked the credential, and remembers it.
       await askMe(service, credential)
       let heard: WireAnswer | null = null
@@ -96,8 +96,8 @@ const revokeFlows = (['oauth', 'key'] as const).map(
           const answer = await untilServed(heard, revoke)
           return [
             ...expectEqual('a revocation', answer.status, 200),
-            ...(await checkAccess(ground, credential, false)),
-            ...(await countRows(ground, 'revocations', 1, events, [grantId, 'grant.revoked'])),
+            ...(await checkAccess(harness, credential, false)),
+            ...(await countRows(harness, 'revocations', 1, events, [grantId, 'grant.revoked'])),
           ]
         },
       }

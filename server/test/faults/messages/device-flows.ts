@@ -10,7 +10,7 @@ import type { MadeUser } from '../../rig/make.ts'
 import { makeSignedInUser } from '../../rig/signed-in.ts'
 import { Visitor } from '../visitor.ts'
 import { attempt, expectEqual, type Flow, type Problem, untilServed } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 import { WatchedCode } from './watched-code.ts'
 
 const VARIANTS: readonly WireVariant[] = ['oauth', 'key']
@@ -19,7 +19,7 @@ type DecideDeviceCode = (context: Context, userId: string, key: DeviceCodeKey) =
 
 /** The user decides on a way of their own to the engines: as in another process. */
 export async function decideElsewhere(code: WatchedCode, user: MadeUser, decision: 'grant' | 'reject'): Promise<void> {
-  const { context } = code.ground.service
+  const { context } = code.harness.service
   const enter = () => enterUserCode(context, user.id, code.record.user_code)
   const call = { do: 'enter', user: user.id, account: 'own' } as const
   const entered = await code.history.record(call, enter, ({ outcome }) => plain(outcome))
@@ -32,8 +32,8 @@ export async function decideElsewhere(code: WatchedCode, user: MadeUser, decisio
 const requestFlows = VARIANTS.map(
   (variant): Flow => ({
     name: `request-${variant}`,
-    prepare: async (ground) => {
-      const device = ground.service.device(variant)
+    prepare: async (harness) => {
+      const device = harness.service.device(variant)
       let calledAt = 0
       let heard: WireAnswer | null = null
       const request = () => {
@@ -47,8 +47,8 @@ const requestFlows = VARIANTS.map(
         finish: async (after) => {
           const answer = await untilServed(heard, request)
           if (answer.status !== 200) return expectEqual('the code request', answer.text, '200')
-          const code = new WatchedCode(ground, device, answer.body, calledAt)
-          await decideElsewhere(code, ground.service.user, 'grant')
+          const code = new WatchedCode(harness, device, answer.body, calledAt)
+          await decideElsewhere(code, harness.service.user, 'grant')
           return code.collect('accepted', after)
         },
       }
@@ -59,8 +59,8 @@ const requestFlows = VARIANTS.map(
 const pendingFlows = VARIANTS.map(
   (variant): Flow => ({
     name: `poll-pending-${variant}`,
-    prepare: async (ground) => {
-      const code = await WatchedCode.request(ground, variant)
+    prepare: async (harness) => {
+      const code = await WatchedCode.request(harness, variant)
       let heard: WireAnswer | null = null
       return {
         act: async () => {
@@ -69,7 +69,7 @@ const pendingFlows = VARIANTS.map(
         finish: async (after) => {
           const told: WireAnswer | null = heard
           const wrong = told === null ? [] : expectEqual('a pending poll', told.body.error, 'auth_pending')
-          await decideElsewhere(code, ground.service.user, 'grant')
+          await decideElsewhere(code, harness.service.user, 'grant')
           return [...wrong, ...(await code.collect('accepted', after))]
         },
       }
@@ -84,10 +84,10 @@ const collectFlows = [
 ].map(
   ({ variant, outcome }): Flow => ({
     name: `poll-${outcome}-${variant}`,
-    prepare: async (ground) => {
-      const code = await WatchedCode.request(ground, variant)
+    prepare: async (harness) => {
+      const code = await WatchedCode.request(harness, variant)
       if (outcome === 'auth_expired') await code.expire()
-      else await decideElsewhere(code, ground.service.user, outcome === 'accepted' ? 'grant' : 'reject')
+      else await decideElsewhere(code, harness.service.user, outcome === 'accepted' ? 'grant' : 'reject')
       return {
         act: async () => {
           await code.poll()
@@ -105,13 +105,13 @@ const HELD = { prefer: 'wait=10' }
 
 const heldElsewhere: Flow = {
   name: 'held-poll-decided-elsewhere',
-  prepare: async (ground) => {
-    const code = await WatchedCode.request(ground)
+  prepare: async (harness) => {
+    const code = await WatchedCode.request(harness)
     return {
       act: async () => {
         const polling = code.poll(HELD)
         await sleep(HELD_AFTER_MS)
-        await decideElsewhere(code, ground.service.user, 'grant')
+        await decideElsewhere(code, harness.service.user, 'grant')
         await polling
       },
       finish: (after) => code.collect('accepted', after),
@@ -120,17 +120,17 @@ const heldElsewhere: Flow = {
 }
 
 /** A user on the pages, with a session of their own. */
-async function visit(ground: Ground): Promise<{ code: WatchedCode; visitor: Visitor }> {
-  const code = await WatchedCode.request(ground)
-  const { user, web } = await makeSignedInUser(ground.service)
+async function visit(harness: Harness): Promise<{ code: WatchedCode; visitor: Visitor }> {
+  const code = await WatchedCode.request(harness)
+  const { user, web } = await makeSignedInUser(harness.service)
   await web.get('/connect/code')
   return { code, visitor: new Visitor(code, user, web) }
 }
 
 const enterFlow: Flow = {
   name: 'enter',
-  prepare: async (ground) => {
-    const { code, visitor } = await visit(ground)
+  prepare: async (harness) => {
+    const { code, visitor } = await visit(harness)
     return {
       act: async () => {
         await visitor.enter()
@@ -154,8 +154,8 @@ const decideFlows = (
 ).map(
   ({ decision, outcome, held }): Flow => ({
     name: held ? 'held-poll-granted' : decision,
-    prepare: async (ground) => {
-      const { code, visitor } = await visit(ground)
+    prepare: async (harness) => {
+      const { code, visitor } = await visit(harness)
       await visitor.enterAgain()
       return {
         act: async () => {

@@ -4,7 +4,7 @@ import { type Allowed, allow, DialogWindow, dialogAddress, exchange, makePkce, o
 import { formFields, type Page } from '../../rig/web.ts'
 import { checkAccess } from './credential-flows.ts'
 import { type After, attempt, countRows, expectEqual, type Flow, isServed, type Problem, untilServed } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
 const challengeOf = ({ challenge }: { challenge: string }) => ({
   code_challenge: challenge,
@@ -13,25 +13,25 @@ const challengeOf = ({ challenge }: { challenge: string }) => ({
 
 /** Exchanges the code until it is served, uses the tokens, and tries to exchange it once more. */
 async function exchangeOnce(
-  ground: Ground,
+  harness: Harness,
   given: Pick<Allowed, 'code' | 'pkce'>,
   heard: WireAnswer | null,
   { killed }: After,
 ): Promise<readonly Problem[]> {
-  const { service, dialogApplication } = ground
+  const { service, dialogApplication } = harness
   const request = () => exchange(service, dialogApplication, given)
   // The lease of an exchange that died with its process ends.
-  const answer = await untilServed(heard, request, ground.endLeases)
+  const answer = await untilServed(heard, request, harness.endLeases)
   if (answer.status !== 200) return [{ kind: 'lost', text: `the exchange was answered ${answer.text}` }]
-  const problems = await checkAccess(ground, answer.body.access_token, true)
+  const problems = await checkAccess(harness, answer.body.access_token, true)
   if (killed) return problems
   const again = await untilServed(null, request)
   return again.status === 200 ? [...problems, { kind: 'double', text: 'a code was exchanged twice' }] : problems
 }
 
-async function grantsOfDialog(ground: Ground, state: string): Promise<readonly Problem[]> {
+async function grantsOfDialog(harness: Harness, state: string): Promise<readonly Problem[]> {
   const sql = 'from grants g join dialogs d on d.id = g.dialog_id where d.state = $1'
-  return countRows(ground, 'grants of a dialog', 1, sql, [state])
+  return countRows(harness, 'grants of a dialog', 1, sql, [state])
 }
 
 let dialogs = 0
@@ -42,8 +42,8 @@ const newState = () => {
 
 const authorize: Flow = {
   name: 'dialog-open',
-  prepare: async (ground) => {
-    const { service, dialogApplication } = ground
+  prepare: async (harness) => {
+    const { service, dialogApplication } = harness
     const [pkce, state] = [makePkce(), newState()]
     const wish = { application: dialogApplication, parameters: { ...challengeOf(pkce), state } }
     const window = await new DialogWindow(service).signIn(service.user)
@@ -63,7 +63,10 @@ const authorize: Flow = {
         await untilServed(heard, openAndChoose)
         const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
         const code = left?.searchParams.get('code') ?? ''
-        return [...(await exchangeOnce(ground, { code, pkce }, null, after)), ...(await grantsOfDialog(ground, state))]
+        return [
+          ...(await exchangeOnce(harness, { code, pkce }, null, after)),
+          ...(await grantsOfDialog(harness, state)),
+        ]
       },
     }
   },
@@ -71,10 +74,10 @@ const authorize: Flow = {
 
 const decide: Flow = {
   name: 'dialog-decide',
-  prepare: async (ground) => {
+  prepare: async (harness) => {
     const [pkce, state] = [makePkce(), newState()]
     const parameters = { ...challengeOf(pkce), state }
-    const { window } = await openQuestion(ground.service, { application: ground.dialogApplication, parameters })
+    const { window } = await openQuestion(harness.service, { application: harness.dialogApplication, parameters })
     const form = { ...formFields(window.account.last?.text ?? '', '/dialog/decision'), decision: 'allow' }
     const send = () => window.account.send('POST', '/dialog/decision', form)
     let heard: Awaited<ReturnType<typeof send>> | null = null
@@ -87,7 +90,10 @@ const decide: Flow = {
         const page = await untilServed(heard, send)
         const code = page.location === null ? null : new URL(page.location).searchParams.get('code')
         if (code === null) return [{ kind: 'lost', text: `after a yes: ${page.status} ${page.location}` }]
-        return [...(await exchangeOnce(ground, { code, pkce }, null, after)), ...(await grantsOfDialog(ground, state))]
+        return [
+          ...(await exchangeOnce(harness, { code, pkce }, null, after)),
+          ...(await grantsOfDialog(harness, state)),
+        ]
       },
     }
   },
@@ -95,8 +101,8 @@ const decide: Flow = {
 
 const exchangeFlow: Flow = {
   name: 'dialog-exchange',
-  prepare: async (ground) => {
-    const { service, dialogApplication } = ground
+  prepare: async (harness) => {
+    const { service, dialogApplication } = harness
     const state = newState()
     const given = await allow(service, { application: dialogApplication, parameters: { state } })
     let heard: WireAnswer | null = null
@@ -106,8 +112,8 @@ const exchangeFlow: Flow = {
       },
       finish: async (after) => [
         ...expectEqual('the state', given.returned.searchParams.get('state'), state),
-        ...(await exchangeOnce(ground, given, heard, after)),
-        ...(await grantsOfDialog(ground, state)),
+        ...(await exchangeOnce(harness, given, heard, after)),
+        ...(await grantsOfDialog(harness, state)),
       ],
     }
   },

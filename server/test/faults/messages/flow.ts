@@ -1,7 +1,7 @@
 /** What a flow is: prepared without faults, run with one, and finished as its client would finish it. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { WireAnswer } from '../../rig/device.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
 /** `double`: something happened or was delivered twice. `lost`: something that a client was told, or is owed, is gone. */
 export type Problem = { readonly kind: 'double' | 'lost' | 'wrong'; readonly text: string }
@@ -23,7 +23,7 @@ export type After = {
 
 export type Flow = {
   readonly name: string
-  prepare(ground: Ground): Promise<Started>
+  prepare(harness: Harness): Promise<Started>
 }
 
 /** Null: the connection broke, and the client does not know. */
@@ -61,7 +61,7 @@ export async function untilServed<T extends Status>(
 
 /** The number of rows must be as expected. */
 export async function countRows(
-  { service }: Ground,
+  { service }: Harness,
   what: string,
   expected: number,
   sql: string,

@@ -6,18 +6,18 @@ import { makeConfig } from '../../rig/make.ts'
 import type { Message } from '../../rig/network/message-proxy.ts'
 import { FLOWS, runCase } from './cases.ts'
 import { decideElsewhere } from './device-flows.ts'
-import { type Ground, openGround } from './ground.ts'
+import { type Harness, openHarness } from './harness.ts'
 import type { Fault, Target } from './link.ts'
 import { WatchedCode } from './watched-code.ts'
 
-let ground: Ground
+let harness: Harness
 beforeAll(async () => {
-  ground = await openGround(async (environment) => {
+  harness = await openHarness(async (environment) => {
     const running = await startService(makeConfig({ ...environment, LOG_LEVEL: 'silent' }))
     return { log: () => '', kill: () => running.stop(), exited: Promise.resolve() }
   })
 })
-afterAll(() => ground.stop())
+afterAll(() => harness.stop())
 
 const isCommit = ({ text }: Message) => text.endsWith('commit')
 
@@ -25,7 +25,7 @@ const isCommit = ({ text }: Message) => text.endsWith('commit')
 async function resultOf(name: string, fault: Fault, target: Target) {
   const flow = FLOWS.find((each) => each.name === name)
   if (!flow) throw new Error(`there is no flow ${name}`)
-  const { hit, problems } = await runCase(ground, flow, fault, target)
+  const { hit, problems } = await runCase(harness, flow, fault, target)
   return { reached: hit !== null, problems }
 }
 
@@ -35,11 +35,11 @@ describe.each(['oauth', 'key'] as const)('of the %s variant', (variant) => {
   it.each(['reset before', 'reset after'] as const)(
     'F05: a poll whose commit is unknown (%s) answers auth_pending, never the credentials; a later one delivers them, once',
     async (fault) => {
-      const code = await WatchedCode.request(ground, variant)
-      await decideElsewhere(code, ground.service.user, 'grant')
-      ground.link.arm(fault, isCommit)
+      const code = await WatchedCode.request(harness, variant)
+      await decideElsewhere(code, harness.service.user, 'grant')
+      harness.link.arm(fault, isCommit)
       const answer = await code.poll()
-      expect(ground.link.recover().hit).toContain(COMMIT.slice(0, 30))
+      expect(harness.link.recover().hit).toContain(COMMIT.slice(0, 30))
       expect([answer?.status, answer?.body.error]).toEqual([400, 'auth_pending'])
       expect(await code.collect('accepted', { killed: false })).toEqual([])
     },
@@ -73,15 +73,15 @@ it('F24: the record that an answer was sent is lost, and made again: the code is
 it.each(['request lost', 'reset before'] as const)(
   'F52: the announcement of a decision is lost (%s); the held poll has the outcome within three intervals',
   async (fault) => {
-    const code = await WatchedCode.request(ground)
+    const code = await WatchedCode.request(harness)
     const polling = code.poll({ prefer: 'wait=20' })
     await new Promise((resolve) => setTimeout(resolve, 500))
-    ground.link.arm(fault, ({ text }) => text === 'message decided')
-    await decideElsewhere(code, ground.service.user, 'grant')
+    harness.link.arm(fault, ({ text }) => text === 'message decided')
+    await decideElsewhere(code, harness.service.user, 'grant')
     const decidedAt = performance.now()
     expect((await polling)?.status).toBe(200)
     expect(performance.now() - decidedAt).toBeLessThan(3 * 5_000)
-    expect(ground.link.recover().hit).toContain('message decided')
+    expect(harness.link.recover().hit).toContain('message decided')
     expect(await code.collect('accepted', { killed: false })).toEqual([])
   },
 )

@@ -4,18 +4,18 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Device } from '../../rig/device.ts'
 import { type ManageAnswer, type ManageClient, makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { attempt, countRows, expectEqual, type Flow, untilServed } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
-async function openClient(ground: Ground): Promise<ManageClient> {
-  const { service } = ground
+async function openClient(harness: Harness): Promise<ManageClient> {
+  const { service } = harness
   return manageClient(service.address, (await makeManagementKey(service)).key)
 }
 
 const createUser: Flow = {
   name: 'manage-create-user',
-  prepare: async (ground) => {
-    const { account } = ground.service
-    const call = await openClient(ground)
+  prepare: async (harness) => {
+    const { account } = harness.service
+    const call = await openClient(harness)
     const key = randomUUID()
     const body = { email: `${key}@example.com` }
     const create = () => call('POST', `/accounts/${account.id}/users`, body, { 'idempotency-key': key })
@@ -31,8 +31,8 @@ const createUser: Flow = {
         return [
           ...expectEqual('the user', answer.status, 201),
           ...expectEqual('the user, again', again.body.id, answer.body.id),
-          ...(await countRows(ground, 'users', 1, 'from users where email = $1', [body.email])),
-          ...(await countRows(ground, 'user.created', 1, events, [answer.body.id])),
+          ...(await countRows(harness, 'users', 1, 'from users where email = $1', [body.email])),
+          ...(await countRows(harness, 'user.created', 1, events, [answer.body.id])),
         ]
       },
     }
@@ -45,10 +45,10 @@ const PAUSE_MS = 300
 
 const rotateSecret: Flow = {
   name: 'manage-rotate-secret',
-  prepare: async (ground) => {
-    const { service } = ground
+  prepare: async (harness) => {
+    const { service } = harness
     const { account } = service
-    const call = await openClient(ground)
+    const call = await openClient(harness)
     const key = randomUUID()
     const { body: application } = await call('POST', `/accounts/${account.id}/applications`, {
       name: `Rotated ${key}`,
@@ -78,7 +78,7 @@ const rotateSecret: Flow = {
           ...expectEqual('the new secret', answer.status, 201),
           ...(removed.status === 204 || removed.status === 404 ? [] : expectEqual('removing', removed.status, 204)),
           ...expectEqual('a request with the new secret', requested.status, 200),
-          ...(await countRows(ground, 'live secrets', 1, rows, [application.id])),
+          ...(await countRows(harness, 'live secrets', 1, rows, [application.id])),
         ]
       },
     }

@@ -12,7 +12,7 @@ import { startEngines } from '../../../../tools/engines.ts'
 import { judgeRows } from '../judge-rows.ts'
 import { allCases, type Case, countMessages, FLOWS, nameOf, runCase } from './cases.ts'
 import type { Problem } from './flow.ts'
-import { type Ground, openGround } from './ground.ts'
+import { type Harness, openHarness } from './harness.ts'
 import type { Fault } from './link.ts'
 
 /** Of the catalogue of faults. */
@@ -62,7 +62,7 @@ const counted: Record<Fault, number> = {
 const found: Problem[] = []
 let unreached = 0
 
-const first = await openGround()
+const first = await openHarness()
 const { counts, problems } = await countMessages(first)
 report('counting', null, problems)
 const chosen = choose(allCases(counts, seed))
@@ -88,16 +88,16 @@ if (found.length === 0) progress.end()
 process.exitCode = found.length > 0 ? 1 : 0
 
 async function runLane(lane: number): Promise<void> {
-  let ground = lane === 0 ? first : await openGround()
+  let harness = lane === 0 ? first : await openHarness()
   try {
     for (let next = take(); next; next = take()) {
-      if (await run(ground, next)) continue
-      await ground.stop()
-      ground = await openGround()
+      if (await run(harness, next)) continue
+      await harness.stop()
+      harness = await openHarness()
     }
-    report('the end', null, await judgeRows(ground.service))
+    report('the end', null, await judgeRows(harness.service))
   } finally {
-    await ground.stop()
+    await harness.stop()
   }
 }
 
@@ -105,9 +105,9 @@ function take(): Case | undefined {
   return values.full || performance.now() < SHARE_MS ? waiting.shift() : undefined
 }
 
-/** False: the ground cannot be used any more. */
-async function run(ground: Ground, each: Case): Promise<boolean> {
-  const result = await runCase(ground, each.flow, each.fault, each.at)
+/** False: the harness cannot be used any more. */
+async function run(harness: Harness, each: Case): Promise<boolean> {
+  const result = await runCase(harness, each.flow, each.fault, each.at)
   if (result.hit === null) unreached += 1
   else counted[each.fault] += 1
   report(nameOf(each), result.hit, result.problems)

@@ -6,7 +6,7 @@ import { type Answer, type Call, History, plain, readPoll } from '../../history/
 import type { CodeRecord, Device, WireAnswer, WireVariant } from '../../rig/device.ts'
 import { codeRow } from '../../rig/witness.ts'
 import { type After, attempt, countRows, type Problem } from './flow.ts'
-import type { Ground } from './ground.ts'
+import type { Harness } from './harness.ts'
 
 export type CodeOutcome = 'accepted' | 'auth_rejected' | 'auth_expired'
 
@@ -18,15 +18,15 @@ const POLLS = 40
 const PAUSE_MS = 400
 
 export class WatchedCode {
-  readonly ground: Ground
+  readonly harness: Harness
   readonly device: Device
   readonly record: CodeRecord
   readonly history = new History()
   /** The first final outcome that the device heard. */
   #heard: Answer | null = null
 
-  constructor(ground: Ground, device: Device, record: CodeRecord, calledAt: number) {
-    this.ground = ground
+  constructor(harness: Harness, device: Device, record: CodeRecord, calledAt: number) {
+    this.harness = harness
     this.device = device
     this.record = record
     // The clock of the database is moved; where a code expires, that is recorded.
@@ -34,14 +34,14 @@ export class WatchedCode {
     this.history.pendingMayBeOld(PENDING_MAY_BE_OLD_MS)
   }
 
-  static async request(ground: Ground, variant: WireVariant = 'oauth'): Promise<WatchedCode> {
-    const device = ground.service.device(variant)
+  static async request(harness: Harness, variant: WireVariant = 'oauth'): Promise<WatchedCode> {
+    const device = harness.service.device(variant)
     const calledAt = performance.now()
-    return new WatchedCode(ground, device, await device.code(), calledAt)
+    return new WatchedCode(harness, device, await device.code(), calledAt)
   }
 
   expire(): Promise<void> {
-    const advance = () => this.ground.service.database.advance(this.record.expires_in * 1000 + 1)
+    const advance = () => this.harness.service.database.advance(this.record.expires_in * 1000 + 1)
     return this.history.record({ do: 'expire' }, advance, () => plain('expired'))
   }
 
@@ -62,7 +62,7 @@ export class WatchedCode {
       await this.poll()
       if (this.#heard !== null) break
       // Nobody is delivering: the lease of an answer that was never sent ends.
-      await this.ground.endLeases()
+      await this.harness.endLeases()
       await sleep(PAUSE_MS)
     }
     const heard: Answer | null = this.#heard
@@ -86,21 +86,21 @@ export class WatchedCode {
         if (killed && again.is === heard.is && again.credentials === heard.credentials) return []
         return [{ kind: 'double', text: `after ${heard.is} the device heard ${again.is}` }]
       }
-      if (killed) await this.ground.endLeases()
+      if (killed) await this.harness.endLeases()
       await sleep(PAUSE_MS)
     }
     return [{ kind: 'wrong', text: `after ${heard.is} the code never became invalid` }]
   }
 
   async #checkRows(expected: CodeOutcome): Promise<readonly Problem[]> {
-    const row = await codeRow(this.ground.service, this.record.user_code)
+    const row = await codeRow(this.harness.service, this.record.user_code)
     if (!row) return [{ kind: 'lost', text: 'the row of the code is gone' }]
     const events = 'from audit_events where device_code_id = $1 and kind = $2'
     const [granted, rejected] = [expected === 'accepted' ? 1 : 0, expected === 'auth_rejected' ? 1 : 0]
     return [
-      ...(await countRows(this.ground, 'grants', granted, 'from grants where device_code_id = $1', [row.id])),
-      ...(await countRows(this.ground, 'grant.created', granted, events, [row.id, 'grant.created'])),
-      ...(await countRows(this.ground, 'code.rejected', rejected, events, [row.id, 'code.rejected'])),
+      ...(await countRows(this.harness, 'grants', granted, 'from grants where device_code_id = $1', [row.id])),
+      ...(await countRows(this.harness, 'grant.created', granted, events, [row.id, 'grant.created'])),
+      ...(await countRows(this.harness, 'code.rejected', rejected, events, [row.id, 'code.rejected'])),
     ]
   }
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { connect } from '../../rig/connect.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device } from '../../rig/device.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { type OwnPostgres, startOwnPostgres } from '../../rig/engines/own-postgres.ts'
@@ -82,7 +82,7 @@ describe('while another session locks a table', () => {
     try {
       const form = { refresh_token: connected.refreshToken }
       const refreshed = Array.from({ length: 40 }, () =>
-        house(server, service.application, '/auth/oauth/refresh', form),
+        postNative(server, service.application, '/auth/oauth/refresh', form),
       )
       const first = Promise.race(refreshed).then(() => 'a refresh')
       const polls = codes.map(({ device_code }) => device.poll(device_code).then(({ body }) => body.error))
@@ -93,7 +93,7 @@ describe('while another session locks a table', () => {
       await unlock()
     }
     const again = { refresh_token: connected.refreshToken }
-    expect((await house(server, service.application, '/auth/oauth/refresh', again)).status).toBe(200)
+    expect((await postNative(server, service.application, '/auth/oauth/refresh', again)).status).toBe(200)
   })
 })
 

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { askVerify } from '../../races/issued-grants.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device, post } from '../../rig/device.ts'
 import { useAuthenticator } from '../../rig/factors/second-factor.ts'
 import { makeUser } from '../../rig/make.ts'
@@ -95,7 +95,7 @@ describe.skipIf(!LIBRARY)('a process whose clock is wrong', () => {
         expect(answer.expires_in).toBe(3600)
         const { access_token, refresh_token } = answer
         for (const { address } of [first, second]) expect(await askVerify(address, access_token)).toBe(200)
-        const refreshed = await house(first, service.application, '/auth/oauth/refresh', { refresh_token })
+        const refreshed = await postNative(first, service.application, '/auth/oauth/refresh', { refresh_token })
         expect([refreshed.status, refreshed.body.expires_in]).toEqual([200, 3600])
         for (const { address } of [first, second])
           expect(await askVerify(address, refreshed.body.access_token)).toBe(200)

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { LEASE_MS } from '../../../src/core/device/code.ts'
 import { askVerify } from '../../races/issued-grants.ts'
 import { connect, grant } from '../../rig/connect.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device, withoutExpiresIn } from '../../rig/device.ts'
 import { makeEnvironment } from '../../rig/make.ts'
 import { type Moment, type PostgresWire, startPostgresWire } from '../../rig/network/postgres-wire.ts'
@@ -184,10 +184,10 @@ it.concurrent.for(AROUND)(
     const { refreshToken } = await connect(service)
     const doomed = await startDoomed({ when, statement: /commit$/, within: /update grants/ })
     const form = { refresh_token: refreshToken }
-    await doomed.dieDuring(house(doomed, service.application, '/auth/oauth/refresh', form))
-    const refreshed = await house(service, service.application, '/auth/oauth/refresh', form)
+    await doomed.dieDuring(postNative(doomed, service.application, '/auth/oauth/refresh', form))
+    const refreshed = await postNative(service, service.application, '/auth/oauth/refresh', form)
     expect(refreshed.status).toBe(200)
-    const repeated = await house(service, service.application, '/auth/oauth/refresh', form)
+    const repeated = await postNative(service, service.application, '/auth/oauth/refresh', form)
     expect(withoutExpiresIn(repeated.text)).toBe(withoutExpiresIn(refreshed.text))
     expect(await askVerify(service.address, refreshed.body.access_token)).toBe(200)
   },
@@ -199,7 +199,7 @@ it.concurrent.for(AROUND)(
     const { credential } = await connect(service)
     expect(await askVerify(service.address, credential)).toBe(200)
     const doomed = await startDoomed({ when, statement: /commit$/, within: /update grants/ })
-    await doomed.dieDuring(house(doomed, service.application, '/auth/oauth/revoke', { token: credential }))
+    await doomed.dieDuring(postNative(doomed, service.application, '/auth/oauth/revoke', { token: credential }))
     const verified = () => askVerify(service.address, credential)
     if (when === 'after') await expect.poll(verified, { timeout: 30_000 }).toBe(401)
     else expect([await verified(), await connect(service).then(verified)]).toEqual([200, 200])

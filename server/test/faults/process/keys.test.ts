@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { createKey } from '../../../src/secrets/keyset.ts'
 import { askVerify } from '../../races/issued-grants.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { collect, Device } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
 import { makeEnvironment, TEST_KEYS } from '../../rig/make.ts'
@@ -94,7 +94,7 @@ it('F38: while keys are rotated, a process that still has the previous list acce
     if (status !== 200) return void failures.push(`delivery: ${status} ${text}`)
     await check(at(turn), body.access_token)
     const { refresh_token } = body
-    const refreshed = await house(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
+    const refreshed = await postNative(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
     if (refreshed.status !== 200) return void failures.push(`refresh: ${refreshed.status} ${refreshed.text}`)
     await check(at(turn + 1), refreshed.body.access_token)
     held.push(refreshed.body.refresh_token)
@@ -121,7 +121,7 @@ it('F38: while keys are rotated, a process that still has the previous list acce
   over = true
   await Promise.all(load)
   for (const [turn, refresh_token] of held.entries()) {
-    const { status } = await house(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
+    const { status } = await postNative(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
     if (status !== 200) failures.push(`a refresh token of before: ${status}`)
   }
   await Promise.all(servers.map((server) => server.kill('SIGTERM')))

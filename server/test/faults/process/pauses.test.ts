@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, it } from 'vitest'
 import { LEASE_MS } from '../../../src/core/device/code.ts'
 import { connect, grant } from '../../rig/connect.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device } from '../../rig/device.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { type Moment, startPostgresWire } from '../../rig/network/postgres-wire.ts'
@@ -100,11 +100,11 @@ it.concurrent('F14: a request whose transaction PostgreSQL ended is answered 503
   const { refreshToken } = await connect(service)
   const paused = await startPausable({ statement: /update grants/ })
   const form = { refresh_token: refreshToken }
-  const late = house(paused, service.application, '/auth/oauth/refresh', form)
+  const late = postNative(paused, service.application, '/auth/oauth/refresh', form)
   await paused.pause()
   await sleep(PAUSE_MS)
   paused.resume()
   expect((await late).body.error).toBe('unavailable')
-  expect((await house(paused, service.application, '/auth/oauth/refresh', form)).status).toBe(200)
+  expect((await postNative(paused, service.application, '/auth/oauth/refresh', form)).status).toBe(200)
   expect(paused.log()).not.toContain('unexpected')
 })

@@ -10,7 +10,7 @@ import { explain } from '../../history/check.ts'
 import { type Answer, History, isPending, plain, readPoll } from '../../history/history.ts'
 import { between } from '../../model/suspension-traffic.ts'
 import { askVerify } from '../../races/issued-grants.ts'
-import { house, standard } from '../../rig/credentials.ts'
+import { postNative, postStandard } from '../../rig/credentials.ts'
 import { type CodeRecord, Device, type WireAnswer, type WireVariant } from '../../rig/device.ts'
 import { allow, exchange, refresh } from '../../rig/dialog.ts'
 import type { MadeApplication } from '../../rig/make.ts'
@@ -195,18 +195,18 @@ export function startSoakLoad({ services, own, applications, people, random }: G
 
   function renew(application: MadeApplication, way: Way, credential: string, refreshToken = ''): Promise<WireAnswer> {
     const service = anyService()
-    if (way === 'key') return house(service, application, '/auth/key/rotate', { access_key: credential })
+    if (way === 'key') return postNative(service, application, '/auth/key/rotate', { access_key: credential })
     if (way === 'oauth') return refresh(service, application, refreshToken)
-    return standard(service, application, '/oauth/token', {
+    return postStandard(service, application, '/oauth/token', {
       grant_type: 'refresh_token',
       refresh_token: refreshToken,
     })
   }
 
   function revoke(application: MadeApplication, way: Way, credential: string): Promise<WireAnswer> {
-    if (way === 'standard') return standard(anyService(), application, '/oauth/revoke', { token: credential })
+    if (way === 'standard') return postStandard(anyService(), application, '/oauth/revoke', { token: credential })
     const name = way === 'key' ? 'access_key' : 'token'
-    return house(anyService(), application, `/auth/${way}/revoke`, { [name]: credential })
+    return postNative(anyService(), application, `/auth/${way}/revoke`, { [name]: credential })
   }
 
   async function expectStatus(credential: string, expected: number): Promise<void> {
@@ -298,8 +298,9 @@ function deviceOf(service: TestService, application: MadeApplication, way: Way):
     return { request: () => device.request(), poll: (code, headers) => device.poll(code, headers), read: readPoll }
   }
   return {
-    request: () => standard(service, application, '/oauth/device_authorization', {}),
-    poll: (device_code) => standard(service, application, '/oauth/token', { grant_type: DEVICE_GRANT, device_code }),
+    request: () => postStandard(service, application, '/oauth/device_authorization', {}),
+    poll: (device_code) =>
+      postStandard(service, application, '/oauth/token', { grant_type: DEVICE_GRANT, device_code }),
     read: (answer) => {
       if (answer.status !== 400) return readPoll(answer)
       return plain(OUTCOMES[answer.body.error] ?? String(answer.body.error))

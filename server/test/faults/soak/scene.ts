@@ -11,7 +11,7 @@ import { type ServerProcess, startServerProcess } from '../../rig/process/server
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { Web } from '../../rig/web.ts'
 import { makeEndpoint } from '../../rig/webhooks.ts'
-import { COMPLAINT, retryStart } from '../messages/ground.ts'
+import { COMPLAINT, retryStart } from '../messages/harness.ts'
 import { PASSWORD, Person } from './person.ts'
 
 const PEOPLE = 8

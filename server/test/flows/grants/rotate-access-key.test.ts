@@ -1,7 +1,7 @@
 /** docs/interface.md, "Access keys": an application rotates its key. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askMe, connect } from '../../rig/connect.ts'
-import { grantEvents, grantLine, house } from '../../rig/credentials.ts'
+import { grantEvents, grantLine, postNative } from '../../rig/credentials.ts'
 import { makeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
@@ -11,7 +11,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const rotate = (access_key: string, by = service.application) => house(service, by, '/auth/key/rotate', { access_key })
+const rotate = (access_key: string, by = service.application) =>
+  postNative(service, by, '/auth/key/rotate', { access_key })
 
 it('each rotation is recorded once, and a repeated request is no rotation', async () => {
   const { credential, grantId } = await connect(service, { variant: 'key' })

@@ -15,7 +15,7 @@ import { createKey } from '../../../src/secrets/keyset.ts'
 import { signSession } from '../../../src/secrets/web-texts.ts'
 import { type KeyUse, markSigning } from '../../../src/store/operator/signing-keys.ts'
 import { askVerify, placeIssuedGrant } from '../../races/issued-grants.ts'
-import { house } from '../../rig/credentials.ts'
+import { postNative } from '../../rig/credentials.ts'
 import { Device } from '../../rig/device.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
 import { type MadeUser, makeApplication, makeConfig, makeUser } from '../../rig/make.ts'
@@ -111,7 +111,7 @@ describe('in use, it moves to the key that signs:', () => {
   it('a token set, at its next refresh; what was issued before stays valid as long as it would have', async () => {
     const { by, placed } = await grant('token_set')
     const { accessToken, refreshToken } = tokenSetOf(old.context, placed, placed.issuedAt, placed.issuedAt)
-    const refresh = (token: string) => house(service, by, '/auth/oauth/refresh', { refresh_token: token })
+    const refresh = (token: string) => postNative(service, by, '/auth/oauth/refresh', { refresh_token: token })
     const first = await refresh(refreshToken)
     expect(first.status).toBe(200)
     expect(await keyOf('grants', 'id', placed.id)).toBe(2)
@@ -129,7 +129,7 @@ describe('in use, it moves to the key that signs:', () => {
   it('an access key, when its application rotates it', async () => {
     const { by, placed } = await grant('access_key')
     const key = makeAccessKey(old.config.keys, placed)
-    const rotated = await house(service, by, '/auth/key/rotate', { access_key: key })
+    const rotated = await postNative(service, by, '/auth/key/rotate', { access_key: key })
     expect([rotated.status, await keyOf('grants', 'id', placed.id)]).toEqual([200, 2])
     const without = await after(KEY_2)
     expect([without.verifyCredential(key), without.verifyCredential(rotated.body.access_key)?.is]).toEqual([
@@ -163,7 +163,7 @@ describe('retiring key 1', () => {
   it('counts what was replaced and is still accepted, until it is not', async () => {
     const { by, placed } = await grant('token_set')
     const { refreshToken } = tokenSetOf(old.context, placed, placed.issuedAt, placed.issuedAt)
-    expect((await house(service, by, '/auth/oauth/refresh', { refresh_token: refreshToken })).status).toBe(200)
+    expect((await postNative(service, by, '/auth/oauth/refresh', { refresh_token: refreshToken })).status).toBe(200)
     expect((await countUse(retiring(), 1)).tokenSets).toBe(before.tokenSets + 1)
     await old.database.advance(context.config.accessTokenLifetimeMs + 1_000)
     expect((await countUse(retiring(), 1)).tokenSets).toBeLessThan(before.tokenSets + 1)
@@ -205,7 +205,7 @@ describe('retiring key 1', () => {
     expect(await askVerify(service.address, key)).toBe(200)
     const replaced = await grant('access_key')
     const replacedKey = makeAccessKey(old.config.keys, replaced.placed)
-    expect((await house(service, replaced.by, '/auth/key/rotate', { access_key: replacedKey })).status).toBe(200)
+    expect((await postNative(service, replaced.by, '/auth/key/rotate', { access_key: replacedKey })).status).toBe(200)
     expect(await askVerify(service.address, replacedKey), 'for a while').toBe(200)
 
     const elsewhere = await application()
@@ -238,7 +238,7 @@ describe('retiring key 1', () => {
 
     expect(await retireKey(retiring(), 1, true)).toEqual({ outcome: 'retired', ended: use })
     await expect.poll(() => askVerify(service.address, key), SOON).toBe(401)
-    const refreshed = await house(service, tokens.by, '/auth/oauth/refresh', { refresh_token: refreshToken })
+    const refreshed = await postNative(service, tokens.by, '/auth/oauth/refresh', { refresh_token: refreshToken })
     expect([refreshed.status, refreshed.body.error]).toEqual([401, 'invalid_application'])
     await expect.poll(() => context.config.keys.byId.has(1), SOON).toBe(false)
     expect(await askVerify(service.address, replacedKey), 'also what was verified before').toBe(401)

@@ -11,7 +11,7 @@ import { resetUser } from '../../../src/flows/sign-in/reset-user.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
 import { lockUserForChange } from '../../../src/store/accounts/users.ts'
 import { askMe, type Connected, connect } from '../../rig/connect.ts'
-import { grantEvents, house } from '../../rig/credentials.ts'
+import { grantEvents, postNative } from '../../rig/credentials.ts'
 import { post } from '../../rig/device.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { makeUser } from '../../rig/make.ts'
@@ -83,7 +83,7 @@ describe('revoking all grants', () => {
       await lockUserForChange(tx, clerk.id)
       await resetUser(tx, BY_COMMAND_LINE, clerk.id)
     })
-    const found = await house(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
+    const found = await postNative(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
     expect(found.status).toBe(200)
     expect(await reportCredential(service.context, reported.credential)).toBe(false)
     expect(await world.undo()).toBe('undone')

@@ -38,7 +38,7 @@ export type Cell = {
   readonly urlFile: string
 }
 
-export type Ground = {
+export type Harness = {
   readonly folder: string
   readonly cells: readonly Cell[]
   readonly application: MadeApplication
@@ -58,7 +58,7 @@ export type Ground = {
 
 type Port = number
 
-export async function openGround<T>(work: (ground: Ground) => Promise<T>): Promise<T> {
+export async function openHarness<T>(work: (harness: Harness) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-cells-'))
   // PostgreSQL runs as another user.
   chmodSync(folder, 0o755)
@@ -161,7 +161,7 @@ async function runLatchkey(environment: Record<string, string>, args: readonly s
   return stdout
 }
 
-async function commission(cells: readonly Cell[], ports: readonly Port[][], run: Ground['run']): Promise<void> {
+async function commission(cells: readonly Cell[], ports: readonly Port[][], run: Harness['run']): Promise<void> {
   for (const { id, urlFile } of cells) {
     const place = ['--name', `cell-${id}`, '--address', `http://127.0.0.1:${ports[id]?.[0]}`]
     if (id === 0) await run('cell', 'init', '0', ...place)
@@ -186,9 +186,9 @@ async function startProxy(
   folder: string,
   home: Cell,
   ports: readonly Port[][],
-  run: Ground['run'],
+  run: Harness['run'],
   stops: (() => unknown)[],
-): Promise<Pick<Ground, 'address' | 'proxyPids' | 'reloadProxy'>> {
+): Promise<Pick<Harness, 'address' | 'proxyPids' | 'reloadProxy'>> {
   const address = `http://127.0.0.1:${await freePort()}`
   const place = ['--out', folder, '--socket', join(folder, 'haproxy.sock')]
   const servers = ports.flatMap((of, id) => ['--servers', `${id}=${of.map((port) => `127.0.0.1:${port}`).join(',')}`])

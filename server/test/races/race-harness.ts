@@ -14,7 +14,7 @@ const PROCESSES = 3
 
 const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
-export type RaceGround = {
+export type RaceHarness = {
   readonly database: TestDatabase
   readonly context: Context
   /** Starts the servers, with all applications registered so far, and returns their addresses. */
@@ -24,7 +24,7 @@ export type RaceGround = {
   end(): Promise<void>
 }
 
-export async function openRaceGround(more: Record<string, string> = {}): Promise<RaceGround> {
+export async function openRaceHarness(more: Record<string, string> = {}): Promise<RaceHarness> {
   const { databaseUrl, redisUrl } = await startEngines()
   process.env.DATABASE_URL ??= databaseUrl
   process.env.REDIS_URL ??= redisUrl

@@ -18,17 +18,17 @@ export type Honest = Somebody & {
   readonly passkey: SoftPasskey | null
 }
 
-export type Ground = {
+export type Harness = {
   readonly slugs: readonly string[]
   /** Their password is in the attacker's list. */
   readonly leaked: readonly Somebody[]
   readonly honest: readonly Honest[]
 }
 
-export async function makeGround(
+export async function makeHarness(
   context: Context,
   sizes: { readonly accounts: number; readonly leaked: number; readonly honest: number },
-): Promise<Ground> {
+): Promise<Harness> {
   const slugs = Array.from({ length: sizes.accounts }, (_, at) => `tenant-${at}`)
   await context.db.query(
     `insert into accounts (id, slug, name, created_at)

@@ -13,7 +13,7 @@ import { startServerProcess } from '../rig/process/server-process.ts'
 const PROCESSES = 2
 const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
-export type Ground = {
+export type Harness = {
   readonly context: Context
   readonly database: TestDatabase
   readonly account: { readonly id: string; readonly slug: string }
@@ -31,7 +31,7 @@ export type Ground = {
 }
 
 /** `users`: those of the example service, or of the account's own identity provider. */
-export async function openGround(users: 'host' | 'provider'): Promise<Ground> {
+export async function openHarness(users: 'host' | 'provider'): Promise<Harness> {
   const engines = await startEngines()
   process.env.DATABASE_URL ??= engines.databaseUrl
   process.env.REDIS_URL ??= engines.redisUrl

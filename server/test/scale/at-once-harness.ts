@@ -28,7 +28,7 @@ export type Size = { readonly held: number; readonly rate: number; readonly seco
 
 export type PlacedCode = { readonly userCode: string; readonly form: string }
 
-export type AtOnceGround = {
+export type AtOnceHarness = {
   readonly redis: boolean
   readonly postgres: OwnPostgres
   readonly redisEngine: ReturnType<typeof createRedis>
@@ -42,7 +42,7 @@ export type AtOnceGround = {
   heldPolls(): Promise<number>
 }
 
-export async function openAtOnceGround<T>(redis: boolean, work: (ground: AtOnceGround) => Promise<T>): Promise<T> {
+export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnceHarness) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-at-once-'))
   const postgres = await startOwnPostgres()
   const redisEngine = createRedis(folder, await freePort())

@@ -15,7 +15,7 @@ import { startTestService, type TestService } from '../../rig/service.ts'
 import { Web } from '../../rig/web.ts'
 import { type Link, openLink } from './link.ts'
 
-export type Ground = {
+export type Harness = {
   /** Its address is that of the server; its context has a way of its own to the engines. */
   readonly service: TestService
   readonly dialogApplication: MadeApplication
@@ -34,7 +34,7 @@ export type StartServer = (
   environment: Record<string, string>,
 ) => Promise<Pick<ServerProcess, 'log' | 'kill' | 'exited'>>
 
-export async function openGround(startServer: StartServer = startServerProcess): Promise<Ground> {
+export async function openHarness(startServer: StartServer = startServerProcess): Promise<Harness> {
   const redis = await startOwnRedis()
   const port = await freePort()
   const settings = { PORT: String(port), PUBLIC_URL: `http://localhost:${port}`, POLL_INTERVAL: '1' }
