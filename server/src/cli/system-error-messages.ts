@@ -1,4 +1,4 @@
-/** Error codes of the operating system and of PostgreSQL that commands for operators meet, as sentences. */
+/** Error codes of PostgreSQL, and of the operating system for `listen`, that commands for operators meet, as sentences. */
 export const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   EADDRINUSE: 'The port is in use. Choose another one with PORT, or stop the process that listens on it.',
   EACCES: 'This user may not listen on the port. Choose one above 1023 with PORT.',

@@ -271,6 +271,13 @@ describe('what can be fixed is said in a sentence', () => {
     }
   })
 
+  it('a file that cannot be opened is named', () => {
+    expect(run(['restore', 'check', '/nonexistent/journal'])).toMatchObject({
+      status: 1,
+      stderr: '/nonexistent/journal cannot be opened: ENOENT.',
+    })
+  })
+
   it('a port in use is told in a sentence, and the command ends', () => {
     const port = new URL(server.address).port
     const environment = makeEnvironment({ DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL'), PORT: port })

@@ -10,7 +10,7 @@ export function statusOf(error: unknown): number {
   return error instanceof CommandRefused ? error.status : REMEDIABLE
 }
 
-/** `sentences`: for error codes of the operating system and of PostgreSQL. */
+/** `sentences`: for error codes of PostgreSQL, and of a failed `listen`. */
 export function explainError(error: unknown, sentences: Readonly<Record<string, string>> = {}): string {
   if (!(error instanceof Error)) return String(error)
   if (error instanceof ConfigurationError) {
@@ -18,6 +18,8 @@ export function explainError(error: unknown, sentences: Readonly<Record<string, 
   }
   // Unavailable is recognised by its name: importing the class would load the PostgreSQL client.
   if (error instanceof CommandRefused || error.name === 'Unavailable') return error.message
-  const sentence = 'code' in error ? sentences[String(error.code)] : undefined
+  const { code, syscall, path } = error as NodeJS.ErrnoException
+  if (syscall === 'open' && path !== undefined) return `${path} cannot be opened: ${code}.`
+  const sentence = syscall === undefined || syscall === 'listen' ? sentences[String(code)] : undefined
   return sentence ?? error.stack ?? error.message
 }
