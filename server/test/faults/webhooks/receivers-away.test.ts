@@ -39,7 +39,7 @@ it('F49: while the mail server and the receiver of webhooks refuse connections f
   for (let round = 0; round < ROUNDS; round += 1) {
     const { device_code, user_code } = await device.code()
     expect(await service.grant(user_code)).toBe('granted')
-    await expect.poll(async () => (await device.poll(device_code)).status).toBe(200)
+    await expect.poll(async () => (await device.poll(device_code)).status, { timeout: 30_000 }).toBe(200)
     await service.database.advance((60 / ROUNDS) * MINUTE)
   }
   // Each was tried, and none is lost.
