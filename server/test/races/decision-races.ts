@@ -10,6 +10,7 @@ import {
   deviceAt,
   HELD,
   inLanes,
+  isCellTimeout,
   ON_ITS_WAY_MS,
   type RaceTrack,
   requestAt,
@@ -48,7 +49,7 @@ export async function raceGrantAgainstReject(track: RaceTrack, codes: number): P
     const reject = () => retryUnavailable(() => code.reject(user.context, user, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
-    const answer = (await held) ?? (await pollAt(track, index + 1, variant, code))
+    const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code))
     const heard = answer === 'accepted' ? 'granted' : answer === 'auth_rejected' ? 'rejected' : answer
     if (won.length !== 1 || won[0] !== heard) return `code ${index}: decided ${won.join(' and ')}, heard ${heard}`
     ends[heard as keyof typeof ends] += 1
@@ -95,7 +96,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     leadMs += end === 'granted' ? -STEP_MS : STEP_MS
     const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
     // The answer to a grant drops the hint. Nobody drops it at expiry: it expires with the code.
-    const pollAgain = end === 'granted' ? pollAt : pollUntilExpired
+    const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
     if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code))
     const heard = finals.join(' and ')
     if (heard !== (end === 'granted' ? 'accepted' : 'auth_expired'))
@@ -108,7 +109,8 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
 
 /**
  * Users of two accounts enter one code at about the same time, then both grant. Never two claims; never a grant by the second.
- * The second user's delay is increased after a code that was closed, and reduced after one that was granted.
+ * The second user's delay is increased after a code that was closed, and reduced after one that was granted; below zero, the first
+ * user waits before the grant.
  */
 export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<string[]> {
   const ends = { closed: 0, granted_before_the_second_came: 0 }
@@ -117,9 +119,11 @@ export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<
     const code = await requestAt(track, index)
     const entries = await Promise.all(
       track.usersOf(index).map(async (user, second) => {
-        if (second) await sleep(Math.max(0, lagMs + offsetOf(index)))
+        const lag = lagMs + offsetOf(index)
+        if (second) await sleep(Math.max(0, lag))
         const entered = await retryUnavailable(() => code.enter(user.context, user))
         if (entered.outcome !== 'claimed') return { user, claimed: false, granted: false }
+        if (!second) await sleep(Math.max(0, -lag))
         const decision = await retryUnavailable(() => code.grant(user.context, user, entered.code))
         return { user, claimed: true, granted: decision.outcome === 'granted' }
       }),
@@ -171,6 +175,14 @@ async function pollAt(
 ): Promise<string> {
   const { status, body } = await code.poll(deviceAt(track, lane, variant), headers)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
+}
+
+/** A poll sent after a decision was answered: it returns the outcome. */
+async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode): Promise<string> {
+  const sentAt = performance.now()
+  const heard = await pollAt(track, lane, variant, code)
+  const timedOut = PENDING.includes(heard) && isCellTimeout(track, code, performance.now() - sentAt)
+  return timedOut ? pollAt(track, lane, variant, code) : heard
 }
 
 async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode) {

@@ -13,7 +13,7 @@ import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import type { RaceTrack, RaceUser } from './race-track.ts'
 
-export type RaceInstallation = Pick<RaceTrack, 'application' | 'usersOf' | 'query'> & {
+export type RaceInstallation = Pick<RaceTrack, 'application' | 'usersOf' | 'query' | 'divided'> & {
   /** In which users decide: one in each cell. */
   readonly contexts: readonly Context[]
   /** So many in all, in each cell in turn. */
@@ -40,6 +40,7 @@ export async function openUndivided(): Promise<RaceInstallation> {
     application: await makeApplication(context.db, config, accounts[0].slug),
     usersOf: () => users,
     query: database.query,
+    divided: false,
     contexts: [context],
     startServers: (processes, more = {}) =>
       Promise.all(Array.from({ length: processes }, () => startServer({ ...environment, ...more }))),
@@ -76,6 +77,7 @@ export async function openCells(): Promise<RaceInstallation> {
       return [usersIn(first)[0], usersIn(first + Math.floor(index / CELLS ** 2))[1]]
     },
     query: all.query,
+    divided: true,
     contexts,
     startServers: (processes, more = {}) =>
       Promise.all(
