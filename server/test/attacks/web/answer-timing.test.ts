@@ -16,6 +16,9 @@ const ENTRIES = sized(1_000, 60)
 /** The short form sees only whether a step is missing, such as hashing a password. */
 const LONGER = sized(1.5, 4)
 
+/** Each sign-in hashes a password. */
+const TIMEOUT_MS = sized(3 * 3_600_000, 120_000)
+
 /** An address is locked after ten failures. */
 const ROUNDS_PER_ACCOUNT = 9
 
@@ -33,49 +36,50 @@ async function timed(answer: () => Promise<Page>, status: number): Promise<numbe
   return micros
 }
 
-it(
-  `WB-08: ${figure(SIGN_INS)} wrong sign-ins each of an unknown address, a user and a disabled user take equally long`,
-  needs('password'),
-  async () => {
-    const inAccount = async () => {
-      const { slug } = await makeAccount(service.context.db)
-      const [user, disabled] = [
-        await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
-        await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
-      ]
-      await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
-      return { slug, user: user.email, disabled: disabled.email }
-    }
-    let there = await inAccount()
-    let rounds = 0
-    await expectEqualTimes({
-      rounds: SIGN_INS,
-      warmUp: 5,
-      longer: LONGER,
-      classes: {
-        unknown: () => `nobody-${randomBytes(4).toString('hex')}@acme.example`,
-        user: () => there.user,
-        'disabled user': () => there.disabled,
-      },
-      time: (email) => {
-        const web = service.web({}, there.slug)
-        return timed(
-          () => web.send('POST', '/sign-in', { email, password: 'wrong horse battery staple', next: '/' }),
-          400,
-        )
-      },
-      afterRound: async () => {
-        rounds += 1
-        if (rounds % ROUNDS_PER_ACCOUNT !== 0) return
-        // A network has a budget as well.
-        await service.database.query('delete from sign_in_failures')
-        there = await inAccount()
-      },
-    })
-  },
-)
+it(`WB-08: ${figure(SIGN_INS)} wrong sign-ins each of an unknown address, a user and a disabled user take equally long`, {
+  ...needs('password'),
+  timeout: TIMEOUT_MS,
+}, async () => {
+  const inAccount = async () => {
+    const { slug } = await makeAccount(service.context.db)
+    const [user, disabled] = [
+      await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
+      await makeUser(service.context.db, slug, { password: 'correct horse battery staple' }),
+    ]
+    await service.database.query('update users set disabled_at = now() where id = $1', [disabled.id])
+    return { slug, user: user.email, disabled: disabled.email }
+  }
+  let there = await inAccount()
+  let rounds = 0
+  await expectEqualTimes({
+    rounds: SIGN_INS,
+    warmUp: 5,
+    longer: LONGER,
+    classes: {
+      unknown: () => `nobody-${randomBytes(4).toString('hex')}@acme.example`,
+      user: () => there.user,
+      'disabled user': () => there.disabled,
+    },
+    time: (email) => {
+      const web = service.web({}, there.slug)
+      return timed(
+        () => web.send('POST', '/sign-in', { email, password: 'wrong horse battery staple', next: '/' }),
+        400,
+      )
+    },
+    afterRound: async () => {
+      rounds += 1
+      if (rounds % ROUNDS_PER_ACCOUNT !== 0) return
+      // A network has a budget as well.
+      await service.database.query('delete from sign_in_failures')
+      there = await inAccount()
+    },
+  })
+})
 
-it(`UC-19: ${figure(ENTRIES)} entries each of a code that never was, a rejected one and a collected one take equally long`, async () => {
+it(`UC-19: ${figure(ENTRIES)} entries each of a code that never was, a rejected one and a collected one take equally long`, {
+  timeout: TIMEOUT_MS,
+}, async () => {
   const device = service.device()
   const [rejected, collected] = [await device.code(), await device.code()]
   await service.reject(rejected.user_code)
