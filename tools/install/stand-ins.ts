@@ -66,7 +66,7 @@ export async function makeRoots(folder: string): Promise<void> {
     const path = join(folder, `${name}.tar`)
     if (existsSync(path)) return console.log(`           ${name}: made by an earlier run`)
     await shell(
-      `mmdebstrap --quiet --variant=minbase --dpkgopt=force-unsafe-io --include=${packages} bookworm ${path}.part`,
+      `mmdebstrap --quiet --format=tar --variant=minbase --dpkgopt=force-unsafe-io --include=${packages} bookworm ${path}.part`,
     )
     renameSync(`${path}.part`, path)
   }
