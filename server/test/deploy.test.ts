@@ -218,7 +218,7 @@ test('systemd starts what the container starts, on all processors, with settings
   if (!last) throw new Error('deploy/container/Dockerfile has no stage')
   const command = [...commandOf(last, 'ENTRYPOINT'), ...commandOf(last, 'CMD')].join(' ')
   expect(valuesOf('ExecStart')).toEqual([`/usr/bin/${command} --processes max`])
-  expect(valuesOf('ExecReload')).toEqual(['/bin/kill -HUP $MAINPID'])
+  expect(valuesOf('ExecReload')).toEqual([`/usr/bin/node -e "process.kill(process.env.MAINPID, 'SIGHUP')"`])
   const names = valuesOf('Environment').flatMap((value) => value.split(' ').map((pair) => pair.split('=')[0] ?? ''))
   expect(names.filter((name) => name !== 'NODE_ENV' && !variables.includes(name))).toEqual([])
   const wait = Number(options.drainMs.fallback) + AFTER_DRAIN_SECONDS

@@ -1,5 +1,6 @@
 /** "One machine": a clean Debian with systemd and PostgreSQL, in a container without a network. */
 import { readFileSync } from 'node:fs'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { grantDevice } from './device.ts'
 import { type Block, blocksOf, commandsOf, type Substitution, substitute } from './document.ts'
 import { check, count, time } from './report.ts'
@@ -93,6 +94,7 @@ ${secrets.text}END`)
     (words) => inside(`latchkey ${words}`),
   )
   await checkUnit(inside)
+  await checkReload(inside)
   await checkJournal(inside)
   await time('systemctl stop', () => inside('systemctl stop latchkey'))
   const result = await inside('systemctl show --property Result --value latchkey')
@@ -103,6 +105,23 @@ ${secrets.text}END`)
 
 /** User of the service. */
 const USER = 'stat --format %U /proc/$(systemctl show --property MainPID --value latchkey)'
+
+/** Every process is replaced, and the supervisor stays. */
+async function checkReload(inside: Shell): Promise<void> {
+  const supervisor = '$(systemctl show --property MainPID --value latchkey)'
+  const readProcesses = async (): Promise<readonly string[]> =>
+    (await inside(`cat /proc/${supervisor}/task/${supervisor}/children`)).match(/\d+/g) ?? []
+  const before = await readProcesses()
+  await time('systemctl reload', () => inside('systemctl reload latchkey'))
+  let left = before
+  for (let second = 0; left.length > 0 && second < 60; second += 1) {
+    await sleep(1_000)
+    const now = await readProcesses()
+    left = before.filter((pid) => now.includes(pid))
+  }
+  check('systemctl reload replaces every process', before.length > 0 && left.length === 0, { before, left })
+  await inside('curl --fail --silent --show-error http://127.0.0.1:8080/health/ready')
+}
 
 /** The service and the command line, which root runs, append to the same file. */
 async function checkJournal(inside: Shell): Promise<void> {
