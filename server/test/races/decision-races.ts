@@ -23,6 +23,7 @@ const MIN_SHARE = 0.1
 
 /** How far one outcome moves the time of the next codes towards the boundary. */
 const STEP_MS = 5
+const MAX_STEPS = 5
 
 /** Spread of the times of neighbouring codes. */
 const SPREAD_MS = 20
@@ -64,11 +65,13 @@ const MAX_EXPIRY_SKEW_MS = 1_000
 /**
  * A grant within milliseconds of the expiry, while devices poll: granted and collected, or refused and expired. How
  * long a grant takes depends on the machine, so the next ones are sent closer to the expiry after a grant, earlier
- * after a refusal.
+ * after a refusal; the more, the more often in a row.
  */
 export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): Promise<string[]> {
   const ends = { granted: 0, expired: 0 }
   let leadMs = 40
+  let sameInARow = 0
+  let last = ''
   const problems = await inLanes(codes, 20, async (index) => {
     const variant = variantOf(index)
     const [user] = track.usersOf(index)
@@ -93,7 +96,9 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     const grant = retryUnavailable(() => code.grant(user.context, user, entered.code))
     const [decision, ...answers] = await Promise.all([grant, ...polls])
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
-    leadMs += end === 'granted' ? -STEP_MS : STEP_MS
+    sameInARow = end === last ? Math.min(sameInARow + 1, MAX_STEPS) : 1
+    last = end
+    leadMs += sameInARow * (end === 'granted' ? -STEP_MS : STEP_MS)
     const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
     // The answer to a grant drops the hint. Nobody drops it at expiry: it expires with the code.
     const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
