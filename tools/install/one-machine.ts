@@ -103,14 +103,14 @@ ${secrets.text}END`)
   count('machines installed')
 }
 
+const MAIN_PID = '$(systemctl show --property MainPID --value latchkey)'
 /** User of the service. */
-const USER = 'stat --format %U /proc/$(systemctl show --property MainPID --value latchkey)'
+const USER = `stat --format %U /proc/${MAIN_PID}`
 
 /** Every process is replaced, and the supervisor stays. */
 async function checkReload(inside: Shell): Promise<void> {
-  const supervisor = '$(systemctl show --property MainPID --value latchkey)'
   const readProcesses = async (): Promise<readonly string[]> =>
-    (await inside(`cat /proc/${supervisor}/task/${supervisor}/children`)).match(/\d+/g) ?? []
+    (await inside(`cat /proc/${MAIN_PID}/task/${MAIN_PID}/children`)).match(/\d+/g) ?? []
   const before = await readProcesses()
   await time('systemctl reload', () => inside('systemctl reload latchkey'))
   let left = before

@@ -8,11 +8,9 @@ import type { Context } from '../../src/flows/context.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
 import { makeManagementKey } from '../rig/manage.ts'
-import { startServerProcess } from '../rig/process/server-process.ts'
+import { LONG_TIMEOUTS, startServerProcess } from '../rig/process/server-process.ts'
 
 const PROCESSES = 2
-const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
-
 export type Harness = {
   readonly context: Context
   readonly database: TestDatabase

@@ -8,11 +8,9 @@ import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { makeConfig } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { LONG_TIMEOUTS, type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 const PROCESSES = 3
-
-const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
 export type RaceHarness = {
   readonly database: TestDatabase

@@ -10,7 +10,7 @@ import { startTestCells } from '../rig/cells.ts'
 import { createTestDatabase, engineUrl } from '../rig/engines/database.ts'
 import { startOwnRedis } from '../rig/engines/own-redis.ts'
 import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { LONG_TIMEOUTS, type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import type { RaceTrack, RaceUser } from './race-track.ts'
 
 export type RaceInstallation = Pick<RaceTrack, 'application' | 'usersOf' | 'query' | 'divided'> & {
@@ -23,8 +23,6 @@ export type RaceInstallation = Pick<RaceTrack, 'application' | 'usersOf' | 'quer
 
 /** Without shedding: code requests are not what is raced for here. */
 const UNLIMITED = { OVERLOAD_DELAY: '0' }
-
-const LONG_TIMEOUTS = new URL('../rig/engines/long-timeouts.ts', import.meta.url)
 
 const startServer = (environment: Record<string, string>) => startServerProcess(environment, { preload: LONG_TIMEOUTS })
 

@@ -13,7 +13,7 @@ import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { Device } from '../rig/device.ts'
 import { type OwnPostgres, startOwnPostgres } from '../rig/engines/own-postgres.ts'
 import { type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { isRunning, listeningPids, type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 
 /** A process holds up to 20,000 polls, 10,000 of one application. */
 const PROCESSES = 4
@@ -121,18 +121,6 @@ async function decide(context: Context, userId: string, userCode: string): Promi
       failed = true
       await sleep(RETRY_MS)
     }
-  }
-}
-
-function listeningPids(server: ServerProcess): number[] {
-  return Array.from(server.log().matchAll(/"pid":(\d+),"event":"listening"/g), ([, pid]) => Number(pid))
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
   }
 }
 

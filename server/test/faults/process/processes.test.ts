@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { METRICS_MS } from '../../../src/processes/child.ts'
 import { Device, post } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
-import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
+import { isRunning, listeningPids, type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { pollWithoutEnd } from './poll-without-end.ts'
 
@@ -29,7 +29,7 @@ async function start(): Promise<ServerProcess> {
     { processes: PROCESSES },
   )
   // The supervisor's line may be written before theirs.
-  await until(() => pidsOf(server).length === PROCESSES)
+  await until(() => listeningPids(server).length === PROCESSES)
   return server
 }
 
@@ -39,7 +39,7 @@ it.concurrent(`${SIGHUPS} SIGHUPs under load replace every process: no connectio
   const codes = await Promise.all(Array.from({ length: 12 }, () => service.device().code()))
   const forms = codes.map(({ device_code }) => `${new URLSearchParams({ ...credentials, device_code })}`)
   const load = pollWithoutEnd(server.address, forms, 5)
-  const pids = new Set(pidsOf(server))
+  const pids = new Set(listeningPids(server))
   expect(pids.size).toBe(PROCESSES)
   for (let round = 1; round <= SIGHUPS; round += 1) {
     process.kill(server.pid, 'SIGHUP')
@@ -47,7 +47,7 @@ it.concurrent(`${SIGHUPS} SIGHUPs under load replace every process: no connectio
     expect(await readSample(server, 'latchkey_processes')).toBe(PROCESSES)
   }
   await load.end()
-  expect(new Set(pidsOf(server)).size).toBe(PROCESSES * (SIGHUPS + 1))
+  expect(new Set(listeningPids(server)).size).toBe(PROCESSES * (SIGHUPS + 1))
   expect(load.counts.unanswered).toBe(0)
   expect(load.counts.answered).toBeGreaterThan(100)
   const counted = 'latchkey_http_requests_total{route="/auth/oauth/device/polling",status="4xx"}'
@@ -60,9 +60,9 @@ it.concurrent(`${SIGHUPS} SIGHUPs under load replace every process: no connectio
 
 it.concurrent('a process that is killed is started again, and SIGTERM drains all', async () => {
   const server = await start()
-  const [first = 0, second = 0] = pidsOf(server)
+  const [first = 0, second = 0] = listeningPids(server)
   process.kill(first, 'SIGKILL')
-  await until(() => pidsOf(server).length === PROCESSES + 1)
+  await until(() => listeningPids(server).length === PROCESSES + 1)
   expect(server.log()).toContain(`"event":"process_died","processId":${first},"how":"ended by SIGKILL"`)
   expect(await readSample(server, 'latchkey_process_deaths_total')).toBe(1)
   expect(await readSample(server, 'latchkey_processes')).toBe(PROCESSES)
@@ -96,19 +96,6 @@ it.concurrent('several readers of the metrics at the same moment all get them wi
   expect(read).toEqual(read.map(() => PROCESSES))
   await server.kill('SIGTERM')
 })
-
-/** Processes that have listened, in the order of their starts. */
-function pidsOf(server: ServerProcess): number[] {
-  return Array.from(server.log().matchAll(/"pid":(\d+),"event":"listening"/g), ([, pid]) => Number(pid))
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    return process.kill(pid, 0)
-  } catch {
-    return false
-  }
-}
 
 async function readSample(server: ServerProcess, name: string): Promise<number> {
   const [, address = ''] = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log()) ?? []

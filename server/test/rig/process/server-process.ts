@@ -28,6 +28,9 @@ export type StartOptions = {
   readonly by?: readonly [string, ...string[]]
 }
 
+/** As `preload`: the server waits for a busy PostgreSQL or Redis far longer than in production. */
+export const LONG_TIMEOUTS = new URL('../engines/long-timeouts.ts', import.meta.url)
+
 export async function startServerProcess(
   environment: Record<string, string>,
   options: StartOptions = {},
@@ -53,6 +56,19 @@ export async function startServerProcess(
       return exited
     },
     exited,
+  }
+}
+
+/** Processes that have listened, in the order of their starts. */
+export function listeningPids(server: ServerProcess): number[] {
+  return Array.from(server.log().matchAll(/"pid":(\d+),"event":"listening"/g), ([, pid]) => Number(pid))
+}
+
+export function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0)
+  } catch {
+    return false
   }
 }
 
