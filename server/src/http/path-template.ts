@@ -26,7 +26,7 @@ export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path:
 
 const MAX_SEGMENT_LENGTH = 300
 
-/** Null if the path is another one, or a segment is not percent-encoded UTF-8. */
+/** Null if the path is another one, or a segment is not percent-encoded UTF-8 or contains a NUL, which PostgreSQL cannot store. */
 function matchSegments(parts: readonly string[], given: readonly string[]): Segments | null {
   if (parts.length !== given.length) return null
   const segments: Record<string, string> = {}
@@ -38,7 +38,9 @@ function matchSegments(parts: readonly string[], given: readonly string[]): Segm
     }
     if (text === '' || text.length > MAX_SEGMENT_LENGTH) return null
     try {
-      segments[part.slice(1, -1)] = decodeURIComponent(text)
+      const decoded = decodeURIComponent(text)
+      if (decoded.includes('\0')) return null
+      segments[part.slice(1, -1)] = decoded
     } catch {
       return null
     }

@@ -74,12 +74,13 @@ fay@acme.example,${slug}, administrator ; administrator,,`,
       { account: slug, email: 'hal@acme.example', roles: 'administrator' },
       { account: slug, email: 'ida@acme.example', roles: ['administrator'], external_id: '7' },
       { account: slug, email: 'jon@acme.example', roles: ['administrator'], phone: '1' },
+      { account: slug, email: 'kim@acme.example', roles: ['administrator'], external_id: 'a\0b' },
     ]
       .map((line) => JSON.stringify(line))
       .join('\n')}\n{"account":`,
   )
   const second = await run(jsonl, '--json')
-  expect(JSON.parse(second.stdout)).toMatchObject({ added: 2, existing: 1, refused: 3 })
+  expect(JSON.parse(second.stdout)).toMatchObject({ added: 2, existing: 1, refused: 4 })
   const ida = "select origin, external_id from users where email = 'ida@acme.example'"
   expect(await service.database.query(ida)).toEqual([{ origin: 'own', external_id: '7' }])
   expect(second.stderr).toContain(':5: ')

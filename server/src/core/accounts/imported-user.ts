@@ -76,6 +76,13 @@ function isField(name: string, value: unknown): boolean {
 function readFields(line: number, fields: Fields): ReadUser {
   const text = (column: Exclude<ImportColumn, 'roles'>) => `${fields[column] ?? ''}`.trim()
   const email = readEmail(text('email'))
+  // PostgreSQL cannot store it.
+  if (
+    Object.values(fields)
+      .flat()
+      .some((each) => each.includes('\0'))
+  )
+    return refuse(line, 'It contains a NUL character.')
   if (text('account') === '') return refuse(line, 'It names no account.')
   if (email === null) return refuse(line, `"${text('email')}" is not an e-mail address.`)
   const roles = (fields.roles as readonly string[] | undefined)

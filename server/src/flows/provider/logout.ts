@@ -79,5 +79,7 @@ function readLogout({ jti, sub, sid, events, nonce }: JWTPayload): Ended | null 
   if (!isLogout || nonce !== undefined || typeof jti !== 'string' || jti === '') return null
   const named = [sub, sid].filter((each) => each !== undefined)
   if (named.length === 0 || named.some((each) => typeof each !== 'string' || each === '')) return null
+  // PostgreSQL cannot store it.
+  if ([jti, ...named].some((each) => String(each).includes('\0'))) return null
   return { jti, subject: sub ?? null, sid: typeof sid === 'string' ? sid : null }
 }

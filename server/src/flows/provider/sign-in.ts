@@ -232,6 +232,11 @@ async function claimsOf(
 
 type Entering = { readonly userId: string; readonly provider: IdentityProvider }
 
+/** PostgreSQL cannot store a NUL. */
+function isStorable(claim: unknown): claim is string {
+  return typeof claim === 'string' && !claim.includes('\0')
+}
+
 /** In a transaction of its own: the roles may have ended test modes, whose locks come after those of a session. */
 async function enter(
   context: Context,
@@ -240,8 +245,8 @@ async function enter(
   { claims, idToken }: Proven,
   browser: Browser,
 ): Promise<(SignedIn & { readonly browser: string }) | null> {
-  const amr = [idToken.amr].flat().filter((each) => typeof each === 'string')
-  const sid = typeof idToken.sid === 'string' && idToken.sid.length <= 255 ? idToken.sid : null
+  const amr = [idToken.amr].flat().filter(isStorable)
+  const sid = isStorable(idToken.sid) && idToken.sid.length <= 255 ? idToken.sid : null
   const elsewhere = {
     // Without the time, the sign-in counts as old: a sensitive action asks for it.
     authenticatedAt: typeof idToken.auth_time === 'number' ? idToken.auth_time * 1000 : 0,

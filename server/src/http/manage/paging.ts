@@ -25,9 +25,11 @@ export function readPage(request: ApiRequest, cursor: RegExp): Page {
   return { after, lines }
 }
 
-/** A filter of the query; null if it is absent. */
+/** A filter of the query; null if it is absent. Throws a Refusal. */
 export function readFilter(request: ApiRequest, name: string): string | null {
-  return request.parameters().get(name) || null
+  const given = request.parameters().get(name) || null
+  if (given?.includes('\0')) throw new Refusal('invalid_request', `${name} contains a NUL character.`)
+  return given
 }
 
 export function pageOf(items: readonly Resource[], next: string | null): Outcome {

@@ -157,6 +157,11 @@ describe('back-channel logout', () => {
     return web
   }
 
+  it('a session id or method with a NUL, which PostgreSQL cannot store, is ignored', async () => {
+    await connect()
+    expect(await isIn(await enter({ sid: 'a\0b', amr: ['a\0b'] }))).toBe(true)
+  })
+
   it('ends the sessions of a subject, or one session, within two seconds', async () => {
     await connect()
     const [phone, desk] = [await enter({ sid: 'phone' }), await enter({ sid: 'desk' })]
@@ -198,6 +203,8 @@ describe('back-channel logout', () => {
       await scene.provider.logoutToken({ nonce: 'a-nonce' }),
       await scene.provider.logoutToken({ sub: undefined }),
       await scene.provider.logoutToken({ jti: undefined }),
+      await scene.provider.logoutToken({ sub: 'a\0b' }),
+      await scene.provider.logoutToken({ sid: 'a\0b' }),
       await scene.provider.logoutToken({ iat: undefined }),
       // An ID token of the same provider for the same client.
       await signWith(scene.provider.key, { ...claims, nonce: 'n', exp: scene.provider.now() + 300 }),

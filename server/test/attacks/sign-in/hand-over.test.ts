@@ -62,6 +62,12 @@ it('a good statement signs in', async () => {
   expect(await tryWith(() => ({}))).toEqual(SIGNED_IN)
 })
 
+it('a statement with a NUL, which PostgreSQL cannot store, is refused', async () => {
+  for (const claim of [{ sub: 'a\0b' }, { email: 'a\0b@host.example' }, { name: 'A\0b' }, { roles: ['a\0b'] }]) {
+    expect(await tryWith(() => claim)).toEqual(REFUSED)
+  }
+})
+
 describe('the time of a statement', () => {
   it('FD-01: is over', async () => {
     expect(await tryWith((now) => ({ iat: now - 70, exp: now - 10, auth_time: now - 70 }))).toEqual(REFUSED)

@@ -1,25 +1,23 @@
 /**
- * AP-19, AP-25, AP-26: requests made of pieces that break parsers, statements and keys, to every route, as a stranger, as an application and as an
+ * AP-19, AP-25, AP-26: requests made of pieces that break parsers, statements and keys, to every route but those of the management API
+ * (attacks/manage/fuzzed-requests.test.ts), as a stranger, as an application and as an
  * administrator. None ends the process, is answered by an internal error or adds a header to the answer, and nothing is stored or found that should not be.
  */
-import { randomInt } from 'node:crypto'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { routes } from '../../../src/http/routes.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { connect } from '../../rig/connect.ts'
 import { makeUser } from '../../rig/make.ts'
-import { openRawConnection } from '../../rig/network/raw-connection.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signInAs } from '../../rig/signed-in.ts'
 import { figure, sized } from '../../rig/size.ts'
 import { countRows } from '../../rig/witness.ts'
+import { anyOf, type Dice, HEADERS, sendFuzzed, VALUES } from './fuzzing.ts'
 
-const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
 const PER_ROUTE = sized(10_000, 5)
 const TOTAL = sized(5_000_000, 2_000)
-const CONNECTIONS = 16
 
 let service: TestService
 let server: ServerProcess
@@ -75,74 +73,6 @@ const NAMES = [
   ],
   ...['__proto__', 'constructor', 'a[]', 'a[0]', 'a.b', '', '$ne'],
 ]
-const VALUES = [
-  ...[
-    '%',
-    '%00',
-    '%e2',
-    '%ff%fe',
-    '%c0%af',
-    '%ed%a0%80',
-    '%0d%0aX: y',
-    '+',
-    '%2b',
-    '%25%30%30',
-    ';',
-    '[]',
-    '{}',
-    '\u00ff',
-  ],
-  ...[
-    "' or 1=1 --",
-    '"; drop table users; --',
-    "')) union select null--",
-    '$1',
-    '\\',
-    "E'\\\\'",
-    '%27%3bselect pg_sleep(9)',
-  ],
-  ...['{tag}', 'p:{x}', '* keys', '\\r\\nFLUSHALL\\r\\n', '../../etc/passwd', '//evil.example', 'javascript:alert(1)'],
-  ...[
-    '<script>',
-    ']]>',
-    '&lt;',
-    '&#0;',
-    '\u202e',
-    '-1',
-    '0',
-    '1e999',
-    '9'.repeat(40),
-    'null',
-    'true',
-    'NaN',
-    'lka_0000',
-  ],
-  ...['lkd_0000AAAA', 'app_000000000000', 'grt_', 'a'.repeat(1_100), 'á'.repeat(300), '2026-02-30', '0001-01-01'],
-]
-const HEADERS = [
-  ...[
-    'Authorization: Basic',
-    'Authorization: Basic %%%',
-    'Authorization: Bearer',
-    'Authorization: bearer \u00ff',
-    'Authorization: DPoP x',
-  ],
-  ...[
-    'Cookie: __Host-session',
-    'Cookie: =;;=',
-    'Cookie: __Host-session=lkw_0000; __Host-session=x',
-    'Accept-Language: *;q=9,\u00e4',
-  ],
-  ...['Origin: null', 'Origin: \u00ff', 'Sec-Fetch-Site: cross-site', 'Sec-Fetch-Site: x', 'Idempotency-Key: '],
-  ...[
-    'X-Forwarded-For: 1.2.3.4, ::, x',
-    'X-Request-Id: a b',
-    'If-None-Match: *',
-    'Range: bytes=0-',
-    'Accept: application/xml',
-  ],
-  ...['X-HTTP-Method-Override: DELETE', 'Content-Encoding: gzip', 'User-Agent: \u0080', 'Referer: ://', 'Upgrade: h2c'],
-]
 const TYPES = [
   'application/x-www-form-urlencoded',
   'multipart/form-data; boundary=x',
@@ -151,21 +81,10 @@ const TYPES = [
   '',
 ]
 
-/** Numbers that the seed determines (mulberry32). */
-function createDice(seed: number): (sides: number) => number {
-  let state = seed
-  return (sides) => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return Math.floor((((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32) * sides)
-  }
-}
-
 type Target = { readonly method: string; readonly path: string; readonly account: boolean }
 
-function writeRequest({ method, path, account }: Target, dice: (sides: number) => number): Buffer {
-  const any = <T>(values: readonly T[]): T => values[dice(values.length)] as T
+function writeRequest({ method, path, account }: Target, dice: Dice): Buffer {
+  const any = <T>(values: readonly T[]): T => anyOf(dice, values)
   const fields = () =>
     Array.from({ length: dice(6) }, () =>
       dice(3) === 0 ? any(right.fields) : `${any(NAMES)}=${any(VALUES)}${any(VALUES)}`,
@@ -192,7 +111,6 @@ function writeRequest({ method, path, account }: Target, dice: (sides: number) =
 it(`AP-19, AP-25, AP-26: ${figure(TOTAL)} requests made of what breaks parsers, ${figure(PER_ROUTE)} or more to every route, end in no internal error and in one head`, {
   timeout: sized(8 * 3_600_000, 120_000),
 }, async () => {
-  console.log(`seed: FUZZ_SEED=${SEED}`)
   const endpoints: readonly Target[] = routes.map(({ method, path }) => ({ method, path, account: false }))
   const pages = pageRoutes.map(({ method, path }) => ({ method, path, account: true }))
   const targets = [...endpoints, ...pages]
@@ -200,21 +118,7 @@ it(`AP-19, AP-25, AP-26: ${figure(TOTAL)} requests made of what breaks parsers, 
   const targetOf = (at: number) =>
     (at < PER_ROUTE * targets.length ? targets[at % targets.length] : endpoints[at % endpoints.length]) as Target
   const before = [await countRows(service, 'users'), await countRows(service, 'grants')]
-  const failed: string[] = []
-  const statuses = new Map<number, number>()
-  let next = 0
-  await Promise.all(
-    Array.from({ length: CONNECTIONS }, async () => {
-      const connection = openRawConnection(server.address)
-      for (let at = next++; at < TOTAL; at = next++) {
-        const request = writeRequest(targetOf(at), createDice(SEED + at))
-        const { status, text } = await connection.send(request)
-        statuses.set(status, (statuses.get(status) ?? 0) + 1)
-        if (status >= 500 || /^x: y/im.test(text)) failed.push(`${status}: ${request.toString('latin1').slice(0, 400)}`)
-      }
-      connection.close()
-    }),
-  )
+  const { failed, statuses } = await sendFuzzed(server.address, TOTAL, (at, dice) => writeRequest(targetOf(at), dice))
   expect(failed.slice(0, 3)).toEqual([])
   // Some requests passed the parsers, and each was answered: no connection was closed without an answer.
   expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 303, 400, 401, 403, 404, 405, 415]))
