@@ -164,8 +164,9 @@ function judge(
   const counts = Object.entries(ends).map(([end, count]) => `${end}=${count}`)
   console.log(`races: ${race} codes=${codes} ${counts.join(' ')}`)
   const found = problems.filter((problem) => problem !== null)
-  const seldom = Object.keys(ends).filter((end) => (ends[end] ?? 0) < codes * MIN_SHARE)
-  return [...found, ...seldom.map((end) => `${race}: ${end} in less than ${MIN_SHARE * 100} % of ${codes} codes`)]
+  const decided = Object.values(ends).reduce((sum, count) => sum + count, 0)
+  const seldom = Object.keys(ends).filter((end) => (ends[end] ?? 0) < decided * MIN_SHARE)
+  return [...found, ...seldom.map((end) => `${race}: ${end} in less than ${MIN_SHARE * 100} % of ${decided} codes`)]
 }
 
 const PENDING = ['auth_pending', 'slow_down']

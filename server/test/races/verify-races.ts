@@ -43,7 +43,7 @@ process.env.REDIS_URL ??= redisUrl
 
 const installation = values.cells === undefined ? await openUndivided() : await openCells()
 const servers = await installation.startServers(processes)
-const shortLived = await installation.startServers(processes, { DEVICE_CODE_LIFETIME: '3' })
+const shortLived = await installation.startServers(processes, { DEVICE_CODE_LIFETIME: '6' })
 const recorded = new RecordedCodes()
 const track = (racing: typeof servers): RaceTrack => ({
   ...installation,
