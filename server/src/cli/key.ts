@@ -54,6 +54,8 @@ export function defineKey(key: Command): void {
           return print(options, { id, ...use }, `Key ${id} is needed by ${inWords(use)}.`)
         }
         const result = await retireKey(retiring, id, options.force ?? false)
+        if (result.outcome === 'unknown')
+          throw new CommandRefused(`There is no key ${id} in LATCHKEY_KEYS, and none has signed anything.`)
         if (result.outcome === 'signs') throw new CommandRefused(stillSigns(id, result.where))
         if (result.outcome === 'in_use') {
           throw new CommandRefused(

@@ -49,6 +49,8 @@ export type Retirement =
   /** `signs`: it is first in LATCHKEY_KEYS, here or in a running process. */
   | { readonly outcome: 'signs'; readonly where: 'here' | 'elsewhere' }
   | { readonly outcome: 'in_use'; readonly use: KeyUse }
+  /** It is not in LATCHKEY_KEYS and never signed: retired by mistake, a later key of this number could not be used. */
+  | { readonly outcome: 'unknown' }
 
 export function countUse({ db, ...lifetimes }: Retiring, keyId: number): Promise<KeyUse> {
   return countKeyUse(db, keyId, lifetimes)
@@ -59,6 +61,7 @@ export async function retireKey(retiring: Retiring, keyId: number, force: boolea
   const { db, keys } = retiring
   if (keyId === keys.signing.id) return { outcome: 'signs', where: 'here' }
   const { idleMs, retired } = await readSigningKey(db, keyId)
+  if (!retired && idleMs === null && !keys.byId.has(keyId)) return { outcome: 'unknown' }
   if (!retired && idleMs !== null && idleMs < SIGNS_MS) return { outcome: 'signs', where: 'elsewhere' }
   const use = await countUse(retiring, keyId)
   if (!force && Object.values(use).some((count) => count > 0)) return { outcome: 'in_use', use }

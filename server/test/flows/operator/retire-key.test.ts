@@ -152,6 +152,11 @@ describe('retiring key 1', () => {
     before = await count()
   })
 
+  it('is refused for a number that no key has', async () => {
+    expect(await retireKey(retiring(), 9, true)).toEqual({ outcome: 'unknown' })
+    expect(await old.database.query('select id from signing_keys where retired_at is not null')).toEqual([])
+  })
+
   it('is refused while a process signs with it, also by force', async () => {
     await markSigning(old.context.db, 1)
     expect(await retireKey(retiring(), 1, true)).toEqual({ outcome: 'signs', where: 'elsewhere' })
