@@ -23,6 +23,7 @@ const PURE = [
 ]
 
 const WAITING = [
+  'examples/test/device-flow.test.ts',
   'server/test/conformance/{decision-elsewhere,held-polls,limits,transitions}.test.ts',
   'server/test/faults/process/{drain,processes}.test.ts',
   'server/test/gate/contract.test.ts',
