@@ -38,8 +38,8 @@ export class DeviceSession<V extends Variant = Variant> implements AsyncIterable
 
   /**
    * Polls until the user has decided. Rejects with `auth_rejected`, `code_expired`, `code_used`, `too_many_slow_downs`,
-   * with the reason of the signal, and with `network` or `unavailable` if the service cannot be reached until the code's lifetime is
-   * over.
+   * with the reason of the signal, and with `network` or `unavailable` if the service cannot be reached before the code
+   * expires.
    */
   async wait(options: CallOptions = {}): Promise<CredentialsOf<V>> {
     for await (const event of this.events(options)) {

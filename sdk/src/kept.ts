@@ -5,24 +5,34 @@
 import { sanitisedCause } from './cause.ts'
 import type { Credentials } from './credentials.ts'
 import { LatchkeyError } from './errors.ts'
-import { readKept, type Store } from './store.ts'
+import { createQueue, readKept, type Store } from './store.ts'
 
 export function keepIn(store: Store): Store {
   /** Credentials that the store failed to write. This is the only copy, so the next read writes them again first. */
   let unsaved: Credentials | null = null
+  // One at a time: a slow write must not overwrite a newer one.
+  const queue = createQueue()
 
-  const write = async (credentials: Credentials): Promise<void> => {
-    unsaved = credentials
-    await attempt(() => store.write(credentials))
-    unsaved = null
+  const save = async (credentials: Credentials): Promise<void> => {
+    try {
+      await attempt(() => store.write(credentials))
+      unsaved = null
+    } catch (error) {
+      unsaved = credentials
+      throw error
+    }
   }
   return {
     read: async () => {
-      if (unsaved) await write(unsaved)
+      if (unsaved) await queue(async () => unsaved && save(unsaved))
       return attempt(async () => readKept(await store.read()))
     },
-    write,
-    clear: () => attempt(() => store.clear()),
+    write: (credentials) => queue(() => save(credentials)),
+    clear: () =>
+      queue(async () => {
+        unsaved = null
+        await attempt(() => store.clear())
+      }),
     withLock: (work) => attempt(() => store.withLock(work)),
   }
 }

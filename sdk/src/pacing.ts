@@ -29,7 +29,7 @@ export const MAX_WAIT_SECONDS = 25
 const MIN_WAIT_SECONDS = 5
 /** A proxy that cut a wait would cut the next one at the same time: end before it. */
 const BEFORE_CUT_SECONDS = 2
-/** Between two held polls, whatever `Retry-After` says: a response that only claims to have been held must not make a busy loop. */
+/** Minimum delay after a held response: one that only claims to have been held must not cause a busy loop. */
 const MIN_HELD_DELAY_MS = 250
 
 /** Delay after a held response: what is left of the interval, which the service states. */

@@ -27,15 +27,23 @@ export function sessionStorageStore({ key = 'latchkey' }: SessionStorageOptions 
     const text = storage.getItem(key)
     return readKept(text === null ? null : parse(text))
   }
-  const refreshTokenOf = (kept: Credentials | null) => (kept?.variant === 'token_set' ? kept.refreshToken : null)
+  /** Null also if the entry is damaged: it can be replaced. */
+  const storedRefreshToken = (): string | null => {
+    try {
+      const kept = read()
+      return kept?.variant === 'token_set' ? kept.refreshToken : null
+    } catch {
+      return null
+    }
+  }
 
   channel?.addEventListener('message', ({ data }: MessageEvent<Renewal>) => {
-    if (data.instead === refreshTokenOf(read())) storage.setItem(key, JSON.stringify(readKept(data.credentials)))
+    if (data.instead === storedRefreshToken()) storage.setItem(key, JSON.stringify(readKept(data.credentials)))
   })
   return {
     read: async () => read(),
     write: async (credentials) => {
-      const instead = refreshTokenOf(read())
+      const instead = storedRefreshToken()
       storage.setItem(key, JSON.stringify(credentials))
       if (instead !== null) channel?.postMessage({ instead, credentials } satisfies Renewal)
     },

@@ -37,6 +37,13 @@ test('what was written is read again after a reload, until it is cleared', async
   expect(kept.size).toBe(0)
 })
 
+test('a damaged entry can be replaced', async () => {
+  const { store } = openTab(new Map([['mine', '{']]))
+  await expect(store.read()).rejects.toMatchObject({ code: 'store' })
+  await store.write(tokens(1))
+  expect(await store.read()).toEqual(tokens(1))
+})
+
 test('a duplicated tab gets the refreshed set, and one with other credentials does not', async () => {
   const first = openTab()
   await first.store.write(tokens(1))
