@@ -110,6 +110,8 @@ describe('in the shapes of Okta', () => {
     const rest = (await scim('GET', '/scim/2/Users?startIndex=2&count=100')).body
     expect(rest.itemsPerPage).toBe(body.totalResults - 1)
     expect(rest.Resources).not.toContainEqual(body.Resources[0])
+    const negative = await scim('GET', '/scim/2/Users?startIndex=-7&count=-1')
+    expect([negative.status, negative.body]).toMatchObject([200, { startIndex: 1, itemsPerPage: 0 }])
   })
 
   it('an unknown id is a 404 with an error of SCIM', async () => {

@@ -108,8 +108,9 @@ export const listScimUsers = accountEndpoint(
 function readNumber({ request }: AskedOfAccount, name: string, fallback: number): number {
   const given = readFilter(request, name)
   if (given === null) return fallback
-  if (!/^\d{1,9}$/.test(given)) throw new Refusal('invalid_request', `${name} is a whole number.`)
-  return Number(given)
+  if (!/^-?\d{1,9}$/.test(given)) throw new Refusal('invalid_request', `${name} is a whole number.`)
+  // RFC 7644, section 3.4.2.4: a negative number counts as zero.
+  return Math.max(Number(given), 0)
 }
 
 function pageOf(asked: AskedOfAccount, members: readonly Member[], totalResults: number, startIndex: number): Outcome {
