@@ -99,13 +99,23 @@ function createUserReader(file: string): (record: TextRecord) => ReadUser | null
 /** `bytes`: how much of the file was read. */
 async function* readRecords(file: string): AsyncGenerator<{ readonly record: TextRecord; readonly bytes: number }> {
   const reader = isCsv(file) ? createCsvReader() : createLineReader()
-  const decoder = new TextDecoder('utf-8')
+  const decoder = new TextDecoder('utf-8', { fatal: true })
   let bytes = 0
   for await (const chunk of createReadStream(file)) {
     bytes += chunk.length
-    for (const record of reader.read(decoder.decode(chunk, { stream: true }))) yield { record, bytes }
+    for (const record of reader.read(decode(decoder, chunk))) yield { record, bytes }
   }
+  decode(decoder)
   for (const record of reader.end()) yield { record, bytes }
+}
+
+/** Without a chunk: checks that the file does not end within a character. */
+function decode(decoder: TextDecoder, chunk?: Buffer): string {
+  try {
+    return chunk ? decoder.decode(chunk, { stream: true }) : decoder.decode()
+  } catch {
+    throw new CommandRefused('The file is not UTF-8. Save it as UTF-8 and import it again: nobody is added twice.')
+  }
 }
 
 const BAR = 30

@@ -23,7 +23,7 @@ afterAll(async () => {
 })
 
 const environment = (given = {}) => makeEnvironment({ DATABASE_URL: service.database.url, ...given })
-const write = (name: string, text: string) => {
+const write = (name: string, text: string | Buffer) => {
   const file = join(folder, name)
   writeFileSync(file, text)
   return file
@@ -119,6 +119,8 @@ it('refuses a file whose columns or kind it does not know', async () => {
     [write('b.csv', 'account,email\n'), /does not name the column "roles"/],
     [write('users.txt', ''), /ends with \.csv, \.jsonl or \.ndjson/],
     [join(folder, 'missing.csv'), /There is no file/],
+    [write('latin1.csv', Buffer.from('account,email,roles\nacme,j\u00fcrgen@x.example,a\n', 'latin1')), /is not UTF-8/],
+    [write('cut.csv', Buffer.from('account,email,roles\nacme,j\u00fc').subarray(0, -1)), /is not UTF-8/],
   ] as const
   for (const [file, words] of refusals) {
     expect(await run(file)).toMatchObject({ status: 1, stderr: expect.stringMatching(words) })
