@@ -33,7 +33,7 @@ const REFRESH_MS = 1_000
  */
 const DECISIONS_MS = 250
 
-/** Until a process knows that a bucket moved, it refuses changes of the bucket's accounts. */
+/** After a bucket has moved, changes of its accounts are refused until the process has read the new map. */
 const CELL_MAP_MS = 250
 
 /** With a second for the caches of grants, other cells revoke within two seconds what the home cell has revoked. */
@@ -121,42 +121,41 @@ export function startBackground(context: Context): Background {
   const elsewhere = (task: () => Promise<unknown>) => async () => (cells?.isHome() ? null : task())
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
-  const revokeHere = () => applyRevocations(context.db).catch(expected)
-  const seal = () => sealer.run().catch(expected)
+  const revokeHere = () => applyRevocations(context.db)
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
-    repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull().catch(expected)),
-    repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull().catch(expected)),
-    repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context).catch(expected)),
-    repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context).catch(expected)),
-    repeat(context, 'saving last use', USES_MS, () => saveUses(context).catch(expected)),
-    repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save().catch(expected)),
-    repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save().catch(expected)),
-    repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context).catch(expected)),
-    repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db).catch(expected)),
-    ...(cells ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh().catch(expected))] : []),
+    repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull()),
+    repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull()),
+    repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context)),
+    repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context)),
+    repeat(context, 'saving last use', USES_MS, () => saveUses(context)),
+    repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save()),
+    repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save()),
+    repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context)),
+    repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db)),
+    ...(cells ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh())] : []),
     ...(cells ? [repeat(context, 'applying revocations', REVOCATIONS_MS, elsewhere(revokeHere))] : []),
     repeat(
       context,
       'judging applications',
       JUDGE_MS,
-      atHome(() => judgeApplications(context).catch(expected)),
+      atHome(() => judgeApplications(context)),
     ),
-    repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context).catch(expected)),
-    repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context).catch(expected)),
-    repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run().catch(expected)),
+    repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context)),
+    repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context)),
+    repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run()),
     repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
-    repeat(context, 'saving shed requests', USAGE_MS, () => context.load.save().catch(expected)),
-    repeat(context, 'sealing the audit log', SEAL_MS, seal),
+    repeat(context, 'saving shed requests', USAGE_MS, () => context.load.save()),
+    repeat(context, 'sealing the audit log', SEAL_MS, () => sealer.run()),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.logHead()),
-    repeat(context, 'erasing closed accounts', ERASE_MS, () => eraseClosedAccounts(context.db).catch(expected)),
+    repeat(context, 'erasing closed accounts', ERASE_MS, () => eraseClosedAccounts(context.db)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
-    repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context).catch(expected)),
+    repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context)),
     repeat(
       context,
       'checking publishers',
       PUBLISHER_MS,
-      atHome(() => recheckPublisher(context).catch(expected)),
+      atHome(() => recheckPublisher(context)),
     ),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
@@ -172,7 +171,7 @@ export function startBackground(context: Context): Background {
       await context.load.save().catch(expected)
       await saveRefusals(context).catch(expected)
       await saveUses(context).catch(expected)
-      await seal()
+      await sealer.run().catch(expected)
       sealer.logHead()
     },
   }
@@ -182,7 +181,10 @@ async function markOperators({ db, config }: Context): Promise<void> {
   if (config.operatorAccount !== null) await markOperatorsAccount(db, config.operatorAccount)
 }
 
-/** The mark is the last sign of life in a database that is restored later, so a restored one is settled before. */
+/**
+ * The recorded time shows until when a restored database was in use (flows/restore/settle.ts). So a restore is settled
+ * before the time is overwritten.
+ */
 async function recordSigning(context: Context): Promise<void> {
   await settleNewHistory(context)
   await markSigning(context.db, context.config.keys.signing.id)
@@ -206,8 +208,8 @@ async function saveRefusals({ attempts, refusals }: Context): Promise<void> {
 const AWAY = 'PostgreSQL does not answer'
 
 /**
- * Handles an unavailable PostgreSQL without logging: the task that pulls applications logs it once for all. The
- * operators' console still shows it for each task.
+ * Handles an unavailable PostgreSQL without logging: the task that pulls applications logs it once for all tasks. The
+ * operators' console still shows it for each.
  */
 function expected(error: unknown): typeof AWAY {
   if (!(error instanceof Unavailable)) throw error
@@ -223,6 +225,7 @@ function repeat(context: Context, name: string, everyMs: number, task: () => Pro
   const plan = () => {
     timer = setTimeout(() => {
       running = task()
+        .catch(expected)
         .then((result) => (result === AWAY ? context.tasks.failed(name, AWAY) : context.tasks.succeeded(name)))
         .catch((error) => {
           context.tasks.failed(name, error)
