@@ -33,7 +33,11 @@ export function startChild(): Child {
     // The process may have ended a moment ago.
     if (worker.isConnected()) worker.send(order, () => {})
   }
-  const ended = once(worker, 'exit').then(([status, signal]) => (signal ? `ended by ${signal}` : `status ${status}`))
+  const ended = once(worker, 'exit').then(
+    ([status, signal]) => (signal ? `ended by ${signal}` : `status ${status}`),
+    // No process was created: there are too many, or too many open files.
+    (error: Error) => error.message,
+  )
   const listening = new Promise<string>((resolve, reject) => {
     void ended.then((how) => reject(new Error(`the process ended before it listened: ${how}`)))
     worker.on('message', (message: Report) => {
@@ -42,7 +46,7 @@ export function startChild(): Child {
       if (message.report === 'metrics') answered(message.id)
     })
   })
-  // Nobody waits for it once it has listened.
+  // A rejection that no caller awaits would end the supervisor.
   listening.catch(() => {})
   const ask = () =>
     new Promise<void>((resolve) => {

@@ -7,9 +7,9 @@ export const isSupervised = (): boolean => cluster.isWorker
 
 type Supervised = {
   readonly address: string
-  /** Also while PostgreSQL is unavailable. */
+  /** Resolves even while PostgreSQL is unavailable. */
   readMetrics(): Promise<readonly Family[]>
-  /** After `stop`. */
+  /** Works after `stop`: reads only the memory of this process. */
   readCounters(): readonly Family[]
   stop(how: 'stop' | 'replace'): Promise<void>
 }

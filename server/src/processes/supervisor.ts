@@ -14,7 +14,10 @@ import { countedBy, mergeFamilies } from '../telemetry/merge.ts'
 import { readProcess } from '../telemetry/process-figures.ts'
 import { type Child, startChild } from './child.ts'
 
-/** Wait before a process is started again: the first, doubled for each further death of a process younger than STEADY_MS. */
+/**
+ * Back-off before a dead process is started again. It starts at FIRST_WAIT_MS, doubles with every process that dies
+ * within STEADY_MS of its start, and is at most MAX_WAIT_MS.
+ */
 const FIRST_WAIT_MS = 100
 const MAX_WAIT_MS = 10_000
 const STEADY_MS = 60_000
@@ -22,7 +25,10 @@ const STEADY_MS = 60_000
 /** Failed starts in a row after which the supervisor gives up, if no process is left: about a minute. */
 const MAX_FAILED_STARTS = 12
 
-/** Beyond DRAIN_SECONDS. docs/operations/upgrade.md, "Drain and rolling restart". */
+/**
+ * Time that a stopping process has after DRAIN_SECONDS, before it is killed. docs/operations/upgrade.md, "Drain and
+ * rolling restart".
+ */
 const AFTER_DRAIN_MS = 40_000
 
 /** Runs until SIGTERM or SIGINT, then drains all processes. A second signal exits at once. */
@@ -65,7 +71,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
   // Every process accepts from one socket, which also the supervisor keeps open: a connection that a process did not
   // accept before it ended is accepted by another.
   cluster.schedulingPolicy = cluster.SCHED_NONE
-  // JSON has no NaN and no infinities.
+  // Not the default, JSON: metrics may be NaN or infinite.
   cluster.setupPrimary({ serialization: 'advanced' })
   const children = new Set<Child>()
   /** Told to end, or about to be: not started again. */
@@ -77,7 +83,8 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
   )
   const failure = Promise.withResolvers<Error>()
   const stopping = new AbortController()
-  let before: readonly Family[] = []
+  /** Counters of the processes that have ended. */
+  let endedCounters: readonly Family[] = []
   let replacing: Promise<void> | null = null
   let again = false
 
@@ -88,7 +95,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
     children.add(child)
     void child.ended.then((how) => {
       children.delete(child)
-      before = mergeFamilies([before, countedBy(child.metrics())])
+      endedCounters = mergeFamilies([endedCounters, countedBy(child.metrics())])
       if (leaving.delete(child) || stopping.signal.aborted) return
       deaths.add()
       events.processDied(child.pid, how)
@@ -153,8 +160,8 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
         deaths.family(),
         ...readProcess(),
       ]
-      // A process that ended while the others reported is in `before`, and no longer in `children`.
-      return mergeFamilies([before, ...Array.from(children, (child) => child.metrics()), own])
+      // A process that ended while the others reported is in `endedCounters`, and no longer in `children`.
+      return mergeFamilies([endedCounters, ...Array.from(children, (child) => child.metrics()), own])
     },
     stop: async () => {
       stopping.abort()
