@@ -27,7 +27,7 @@ const PROGRAMS: readonly { readonly ids: readonly string[]; readonly command: re
     ids: ['DC-01', 'DC-07'],
     command: [
       ...['races/verify-races.ts', '--codes', '10000', '--polls', '64'],
-      ...['--decisions', '5000', '--processes', '4'],
+      ...['--decisions', '2000', '--processes', '4'],
     ],
   },
   { ids: ['TK-01', 'TK-02'], command: ['races/verify-refresh.ts', '--grants', '1000'] },

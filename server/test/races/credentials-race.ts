@@ -31,6 +31,9 @@ const MAX_CELL_TIMEOUTS = 0.05
 /** Sent together with the decision. */
 const POLLS_DURING_GRANT = 4
 
+/** Codes requested at once: all of them are raced well before they expire. */
+const BATCH = 500
+
 /** Share of the codes whose first poll is held until the grant. */
 const HELD_SHARE = 0.5
 
@@ -43,11 +46,8 @@ export async function raceForCredentials(
 ): Promise<string[]> {
   const problems: string[] = []
   const counted = { polls: 0, pendingBeforeTheAnswer: 0, issuedBeforeTheAnswer: 0, issuedToHeld: 0, cellTimeouts: 0 }
-  // All codes first: a service that is busy with polls may shed code requests.
-  const codes = await inLanes(size.codes, 8, (index) => requestAt(track, index, { state: `code ${index}` }))
-  const outcomes = await inLanes(size.codes, 12, async (index) => {
+  const race = async (index: number, code: RecordedCode) => {
     const problem = (text: string) => problems.push(`code ${index}: ${text}`)
-    const code = codes[index] as RecordedCode
     const poll = async (lane: number, wrongPath = false, headers = {}): Promise<Answered> => {
       counted.polls += 1
       const device = deviceAt(track, index + lane, variantOf(wrongPath ? index + 1 : index))
@@ -85,7 +85,14 @@ export async function raceForCredentials(
     counted.pendingBeforeTheAnswer += heardDuring.filter(isPending).length
     counted.issuedBeforeTheAnswer += heardDuring.filter(({ answer }) => answer.status === 200).length
     return won.length
-  })
+  }
+  const outcomes: number[] = []
+  for (let first = 0; first < size.codes; first += BATCH) {
+    const count = Math.min(BATCH, size.codes - first)
+    // Before their polls: a service that is busy with polls may shed code requests.
+    const codes = await inLanes(count, 8, (at) => requestAt(track, first + at, { state: `code ${first + at}` }))
+    outcomes.push(...(await inLanes(count, 12, (at) => race(first + at, codes[at] as RecordedCode))))
+  }
 
   const rows = await track.query<{ grants: number; used: number }>(
     `select count(distinct g.id)::int as grants, count(*) filter (where d.status = 'used')::int as used
