@@ -56,6 +56,6 @@ async function work(): Promise<{ readonly text: string; readonly refused: boolea
     const { account } = (await response.json()) as { account: string }
     return { text: `Open for the guests of ${account}.`, refused: false }
   } catch (error) {
-    return { text: `${(error as Error).message}. Trying again.`, refused: false }
+    return { text: `${(error as Error).message} Trying again.`, refused: false }
   }
 }

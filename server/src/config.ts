@@ -1,4 +1,7 @@
-/** Configuration: reads the environment once; no other file does. docs/configuration.md is generated from this table. */
+/**
+ * Settings of the server: this table reads them from the environment, once. docs/configuration.md is generated from it.
+ * The commands for users have settings of their own (cli/client/client-settings.ts).
+ */
 import { checkRedisUrl } from './redis-url.ts'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
@@ -390,5 +393,6 @@ export function readConfig<Name extends OptionName>(
 }
 
 export const everyOption = Object.keys(options) as readonly OptionName[]
-/** The client of PostgreSQL reads PGPASSWORD itself, if DATABASE_URL has no password. */
+
+/** The `pg` library reads PGPASSWORD itself if DATABASE_URL has no password. */
 export const hasPostgresPassword = (): boolean => Boolean(process.env.PGPASSWORD)

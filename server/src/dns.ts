@@ -1,6 +1,5 @@
 /**
- * DNS client: looks up TXT records (RFC 1035, section 3.3.14) and nothing else. No address from DNS is ever connected
- * to.
+ * DNS client for TXT records only (RFC 1035, section 3.3.14). outbound.ts resolves the addresses of webhook hosts.
  */
 import { Resolver } from 'node:dns/promises'
 

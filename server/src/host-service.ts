@@ -19,7 +19,7 @@ const FETCH_TIMEOUT_MS = 5_000
 const FETCH_AGAIN_MS = 60_000
 const CACHED_MS = 10 * 60_000
 
-/** What the host service says about a user, verified but for the challenge. */
+/** What the host service states about a user. Everything is verified except the challenge, which the caller checks. */
 export type Statement = {
   /** The slug. */
   readonly account: string
@@ -84,8 +84,8 @@ export async function openHostService({ publicUrl, signInUrl, signInKeys }: Host
         })
         return read(payload)
       } catch (error) {
-        const isOurs = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
-        if (isOurs) return invalid(error.message)
+        const isInvalid = error instanceof errors.JOSEError && !(error instanceof errors.JWKSTimeout)
+        if (isInvalid) return invalid(error.message)
         return { outcome: 'no_keys', reason: error instanceof Error ? error.message : 'not an error' }
       }
     },

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/** Executable: runs the command line. Modules are imported on demand: loading the service takes longer than most commands run. */
+/** Executable `latchkey`. Modules are imported on demand: loading the service takes longer than most commands run. */
 import { createProgram } from './cli/program.ts'
 import type { Wiring } from './cli/wiring.ts'
 

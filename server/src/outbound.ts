@@ -14,7 +14,10 @@ const MAX_URL_LENGTH = 2_000
 /** The response body is discarded. It is read up to this size, so that an honest receiver can finish sending it. */
 const MAX_ANSWER_BYTES = 16_384
 
-/** Failures before a TLS connection exists. The URL's owner sees one error for all of them: details would let them scan networks. */
+/**
+ * Failures before a TLS connection exists. The owner of the URL sees one error for all of them: with details they could
+ * scan networks.
+ */
 export const UNCONNECTED = ['private_address', 'unknown_name', 'unreachable', 'connect_timeout', 'handshake'] as const
 
 export type PostFailure = (typeof UNCONNECTED)[number] | 'timeout' | 'tls' | 'broken'
@@ -130,11 +133,11 @@ function addressProblem(text: string, allowPrivate: boolean): AddressProblem | n
 }
 
 const HTTPS_PORT = 443
-const LAST_SYSTEM_PORT = 1024
+const LAST_REFUSED_PORT = 1024
 
-/** No other ports of well-known services (RFC 6335), so that webhooks cannot probe those. Empty: that of the scheme. */
+/** Of the system ports (RFC 6335), only 443 is allowed: webhooks must not probe other services. Empty: the default. */
 function isWebhookPort(port: string): boolean {
-  return port === '' || Number(port) === HTTPS_PORT || Number(port) > LAST_SYSTEM_PORT
+  return port === '' || Number(port) === HTTPS_PORT || Number(port) > LAST_REFUSED_PORT
 }
 
 function bareHost({ hostname }: URL): string {

@@ -43,7 +43,10 @@ async function examine(): Promise<readonly Finding[]> {
   }
 }
 
-/** For a public service only: in an evaluation set-up (deploy/compose.yaml) the engines are other containers of the same machine. */
+/**
+ * Runs for a public service only: in an evaluation set-up (deploy/compose.yaml), PostgreSQL and Redis are containers on
+ * the same machine.
+ */
 function examineConnections({ databaseUrl, redisUrl }: Partial<Config>): readonly Finding[] {
   return [
     ...(databaseUrl ? examinePostgresUrl(databaseUrl, hasPostgresPassword()) : []),

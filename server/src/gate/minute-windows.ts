@@ -18,7 +18,7 @@ export const MINUTE_MS = 60_000
 type Window = { count: number; readonly endsAt: number }
 
 export function createMinuteWindows(limit: number, monotonicMs: () => number = () => performance.now()): MinuteWindows {
-  /** In the order in which they began, so that those that are over come first. */
+  /** Oldest first. A shorter window behind a longer one is removed with it. */
   const windows = new Map<string, Window>()
 
   const open = (key: string, window: Window): Window => {

@@ -1,7 +1,8 @@
 /**
- * Gate on Valkey or Redis, single, cluster or behind Redis Sentinel, shared by all processes of a cell. Two small keys per code, pace and
- * hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as one script call, which costs a
- * seventh of two commands per poll (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
+ * Gate on Valkey or Redis (a single server, a cluster, or behind Redis Sentinel), shared by all processes of a cell. It
+ * has two small keys per code, pace and hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as
+ * one script call, which costs a seventh of two commands per poll
+ * (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
  *
  * While Redis does not answer, this process paces on its own: a poll is never rejected or delayed because of the gate.
  * A promoted replica lacks the last writes, and a Redis that hung executes old commands late. So a decision known to

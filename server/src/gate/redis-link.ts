@@ -11,7 +11,7 @@ export type RedisLink = {
   readonly redis: RedisClient
   /** Connected, and no recent failure. */
   reachable(): boolean
-  /** Callers report the result of each command. */
+  /** Callers report results of their commands. Rate limits (limiter.ts, code-budget.ts) do not. */
   failed(reason: string): void
   succeeded(): void
   /** The last reported result. */

@@ -6,7 +6,7 @@ export type Matched<R extends RouteKey> = { readonly found: PathRoutes<R>; reado
 
 const NO_SEGMENTS: Segments = {}
 
-/** An exact path first: polls do not wait for the templates. Undefined if no route matches. */
+/** Looks up exact paths before templates, so that polls do not pay for templates. Undefined if no route matches. */
 export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path: string) => Matched<R> | undefined {
   const templates = Array.from(router.values())
     .filter(({ path }) => path.includes('{'))
@@ -26,7 +26,10 @@ export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path:
 
 const MAX_SEGMENT_LENGTH = 300
 
-/** Null if the path is another one, or a segment is not percent-encoded UTF-8 or contains a NUL, which PostgreSQL cannot store. */
+/**
+ * Null if the path does not match the template, or a segment is empty, too long, not percent-encoded UTF-8, or contains
+ * a NUL, which PostgreSQL cannot store.
+ */
 function matchSegments(parts: readonly string[], given: readonly string[]): Segments | null {
   if (parts.length !== given.length) return null
   const segments: Record<string, string> = {}

@@ -7,7 +7,7 @@ import type { Answer } from './answer.ts'
 import type { ApiRequest, Endpoint } from './route.ts'
 import { readClient } from './standard/client.ts'
 
-/** Not recorded: every device gets these every few seconds, and they carry no information. */
+/** Answers that are not recorded: every polling device gets them every few seconds. */
 const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 
 const MAX_MESSAGE_LENGTH = 300

@@ -1,6 +1,6 @@
 /**
- * Request scope: the id and route of the current request in AsyncLocalStorage, for log lines and audit events. No other part of the
- * request is kept here, so no other part can be logged.
+ * Request scope: the id and route of the current request in AsyncLocalStorage, for log lines and audit events. The
+ * request itself is not kept here, so that no log line can contain other parts of it.
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { IncomingMessage } from 'node:http'

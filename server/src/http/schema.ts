@@ -88,7 +88,7 @@ export function parse<const P extends Properties>(schema: P, fields: FormFields)
 function readValue(property: Property, name: string, given: string | undefined): string | number | null {
   if (!given && !property.optional) throw missing(property, name)
   if (given === undefined) return null
-  // Any other text is ignored, like an unknown parameter.
+  // An integer parameter that is not a whole number is ignored, like an unknown parameter.
   if (property.type === 'integer') return /^\d{1,6}$/.test(given) ? Number(given) : null
   if (!property.enum || property.enum.includes(given)) return given
   throw new Refusal('invalid_request', `The ${name} must be ${property.enum.join(' or ')}.`)

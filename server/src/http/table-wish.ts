@@ -4,7 +4,7 @@ import type { FormFields } from './parameters.ts'
 
 const MAX_SEARCH = 100
 
-/** Anything that is not one of the columns means the order that the table has by itself. */
+/** Falls back to the order `usual` if `sort` does not name one of the columns. */
 export function readTableWish<Column extends string>(
   fields: FormFields,
   columns: readonly Column[],

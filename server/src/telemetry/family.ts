@@ -40,8 +40,8 @@ export type Counter<Value extends string> = {
 }
 
 /**
- * A counter with one label or two. The label values in `known` start at zero: Prometheus rates need a zero to start
- * from.
+ * A counter with any number of labels; none gives a single series. The label values in `known` start at zero:
+ * Prometheus rates need a zero to start from.
  */
 export function createCounter<Value extends string>(
   described: Described,

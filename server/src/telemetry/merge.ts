@@ -1,7 +1,7 @@
 /** One exposition for several processes: the same families, with one value per label set. */
 import type { Distribution, Family, Labels, Sample } from './family.ts'
 
-/** Counters and histograms are added up; each gauge says what its values add up to (`across`). */
+/** Adds up counters and histograms. Gauges are aggregated as each of them states in `across`. */
 export function mergeFamilies(perProcess: readonly (readonly Family[])[]): readonly Family[] {
   const merged = new Map<string, Family>()
   for (const family of perProcess.flat()) {
@@ -11,7 +11,7 @@ export function mergeFamilies(perProcess: readonly (readonly Family[])[]): reado
   return [...merged.values()]
 }
 
-/** Counters and histograms, which still count after their process has ended. Gauges do not. */
+/** Counters and histograms, which stay in the totals after their process has ended. Gauges are dropped. */
 export function countedBy(families: readonly Family[]): readonly Family[] {
   return families.filter(({ type }) => type !== 'gauge')
 }

@@ -119,7 +119,7 @@ async function keepInSync(db: Queryable, folder: string, socket: string): Promis
     } catch (error) {
       // PostgreSQL or HAProxy is unreachable. HAProxy keeps its current maps. The reason is printed once.
       const reason = error instanceof Error ? error.message : String(error)
-      if (reason !== lastReason) console.error(`Will be tried again: ${reason}`)
+      if (reason !== lastReason) console.error(`Synchronisation failed and will be retried: ${reason}`)
       lastReason = reason
     }
     await sleep(SYNC_MS, undefined, { signal: stopped.signal }).catch(() => {})

@@ -5,7 +5,10 @@ import { VERSION } from '../../version.ts'
 export type Entry = {
   readonly name: string
   readonly about: string
-  /** Adds options and subcommands; if `verb` is given, at least the one of this name. Imports what they need, so that no other command waits for it. */
+  /**
+   * Adds options and subcommands; if `verb` is given, at least the subcommand of this name. Imports what they need, so
+   * that no other command waits for it.
+   */
   define(command: Command, createWholeProgram: () => Promise<Command>, verb: string | undefined): Promise<void>
 }
 

@@ -1,4 +1,4 @@
-/** Connection checks: whether credentials and data cross a network in the clear, or an engine lets everybody in. */
+/** Connection checks: whether data crosses a network unencrypted, or PostgreSQL or Redis needs no password. */
 import { isIPv4 } from 'node:net'
 import { parseRedisUrl } from '../../redis-url.ts'
 import { type Finding, warning } from './finding.ts'

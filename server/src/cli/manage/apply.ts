@@ -101,7 +101,7 @@ function secretInWords(secret: unknown, file: string | undefined, id: string): s
   return file ? `; its secret is in ${file}` : `. Its secret is not shown; "latchkey app rotate-secret ${id}" makes one`
 }
 
-/** Before anything is changed: a secret that cannot be written is lost. */
+/** Called before any change: a secret that the service has issued and that cannot be written would be lost. */
 function openSecretsFile(file: string): number {
   try {
     return openSync(file, 'wx', 0o600)

@@ -1,4 +1,7 @@
-/** `latchkey account|scope|role|user|app list|show|edit|…` by the management API. Creating and recovery work on the database (cli/). */
+/**
+ * `latchkey account|scope|role|user|app list|show|edit|…`, over the management API. The commands for creating and for
+ * recovery use the database instead (cli/).
+ */
 import type { Command } from 'commander'
 import { parseScope } from '../../core/grants/scope.ts'
 import { CommandRefused, print } from '../client/output.ts'

@@ -1,4 +1,7 @@
-/** Test mode: turned on and off by an administrator, ended after a day or with its user's session. */
+/**
+ * Test mode: an administrator turns it on and off. It ends after a day, or when that user signs out everywhere, changes
+ * the password, is reset or disabled, or is no longer an administrator.
+ */
 import { runningTestMode, TEST_MODE_MS } from '../../core/applications/test-mode.ts'
 import { type Actor, byService, byUser } from '../../core/audit/actor.ts'
 import { createTestSecret, digestTestSecret } from '../../secrets/test-secret.ts'

@@ -128,7 +128,7 @@ function idsIn(events: readonly ListedEvent[]): readonly string[] {
 function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccount: boolean): AuditLine {
   const nameOf = (id: string | null) => (id === null ? null : (names.get(id) ?? null))
   const named = (value: unknown) => (typeof value === 'string' ? (names.get(value) ?? value) : value)
-  const told = Object.entries(visibleDetail(event.detail, toAccount))
+  const visible = Object.entries(visibleDetail(event.detail, toAccount))
   const application = nameOf(event.applicationId)
   return {
     ...event,
@@ -138,7 +138,7 @@ function lineOf(event: ListedEvent, names: ReadonlyMap<string, string>, toAccoun
     application,
     account: nameOf(event.accountId),
     detail: Object.fromEntries(
-      told.map(([name, value]) => [name, Array.isArray(value) ? value.map(named) : named(value)]),
+      visible.map(([name, value]) => [name, Array.isArray(value) ? value.map(named) : named(value)]),
     ),
   }
 }

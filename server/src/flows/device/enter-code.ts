@@ -120,7 +120,7 @@ type RequestOriginAddress = Pick<StoredDeviceCode, 'requestedFrom'>
 
 const NOT_RECOGNISED: Claimed = { result: { outcome: 'not_recognised' }, matchedCode: null }
 
-/** Null: the code was fetched, and is not here any more. */
+/** Null: the code was fetched, but the cell that issued it took it back before it was claimed. */
 async function claimUserCode(
   { config }: Context,
   tx: Transaction,

@@ -60,14 +60,14 @@ export async function handOverCode(
       const { code } = step.found
       const key = { id: code.id, expiresAt: code.expiresAt }
       const row = await readCodeRow(context.db, key)
-      const asked = await cells.ask<GiveBackAnswer>(step.holder, 'give-back', {
+      const returned = await cells.ask<GiveBackAnswer>(step.holder, 'give-back', {
         row,
         handovers: code.handovers,
         issuer: cells.own,
       })
-      if (asked.answer === 'claimed') return claimedBy(code, step.holder)
-      if (asked.answer === 'not_open') return { answer: 'known' }
-      if (asked.answer === 'changed') continue
+      if (returned.answer === 'claimed') return claimedBy(code, step.holder)
+      if (returned.answer === 'not_open') return { answer: 'known' }
+      if (returned.answer === 'changed') continue
       const moved = await context.db.transaction(async (tx) => {
         const locked = await lockDeviceCode(tx, key)
         const next = locked && handOn(locked.code, code, to)
@@ -112,7 +112,7 @@ async function decideHandOver(
     case 'handed': {
       await savePlace(tx, found.code, step.next)
       const row = await readCodeRow(tx, found.code)
-      if (!row) throw new Error('the row is locked')
+      if (!row) throw new Error('a locked device code has no row')
       return { answer: 'handed', row, handovers: step.next.handovers }
     }
   }

@@ -1,4 +1,4 @@
-/** Makes polls of a code read its row: it was decided, or another cell has it now. */
+/** Wakes the polls of a code that was decided or handed to another cell, so that they read its row. */
 import type { Context } from '../context.ts'
 
 export async function wakePolls({ gate, decisionBus }: Context, id: string): Promise<void> {

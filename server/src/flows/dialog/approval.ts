@@ -1,4 +1,7 @@
-/** The approval rule (core/grants/approval.ts) for a dialog: it begins in the user's own browser, so places do not count. */
+/**
+ * The approval rule (core/grants/approval.ts) for a dialog. A dialog begins in the user's own browser, so the rule does
+ * not compare where the request and the user come from.
+ */
 import type { Unvetted } from '../../core/applications/vetting.ts'
 import { type Approval, approvalOf } from '../../core/grants/approval.ts'
 import type { Scope } from '../../store/applications/scopes.ts'

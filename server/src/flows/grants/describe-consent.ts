@@ -39,8 +39,8 @@ export async function describeConsent(
 
 /** Roles that list the scope or, if there are none, roles that hold every scope. */
 function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
-  const made = roles.filter((role) => role.scopes.includes(scope))
-  return (made.length > 0 ? made : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
+  const listing = roles.filter((role) => role.scopes.includes(scope))
+  return (listing.length > 0 ? listing : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
 }
 
 /** Compares as sets: `granted` now, and `shown` to the user before. */

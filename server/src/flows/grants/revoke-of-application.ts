@@ -47,7 +47,7 @@ export async function applyRevocations(db: Postgres): Promise<void> {
   while (await applyNext(db));
 }
 
-/** Another process applied it first, and what this one did is undone: grants may have been made since. */
+/** Another process applied the revocation first. Rolls this one back: it may have revoked grants that are newer. */
 class AppliedBefore extends Error {}
 
 async function applyNext(db: Postgres): Promise<boolean> {

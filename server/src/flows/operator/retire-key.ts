@@ -28,7 +28,7 @@ import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { endTestModesOfKey } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 
-/** Processes record their signing key every ten seconds (jobs/background.ts). Without a record for this long, a key is unused. */
+/** Processes record their signing key every ten seconds (jobs/background.ts). After this long without, it is unused. */
 const SIGNS_MS = 30_000
 
 export const RETIREMENT_SETTINGS = [

@@ -22,6 +22,6 @@ export function problemAmong(
   userId: string,
 ): ConfirmationProblem | null {
   const [proposer, confirmer] = [known.get(by), known.get(userId)]
-  if (!proposer || !confirmer) throw new Error('users are never deleted')
+  if (!proposer || !confirmer) throw new Error('the proposer or the confirming operator does not exist')
   return confirmationProblem({ by: proposer, operators }, confirmer)
 }

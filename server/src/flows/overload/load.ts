@@ -41,9 +41,8 @@ export type Delay = { ms(): number; close(): void }
 export type Sheddable = 'code' | 'dialog' | 'page'
 
 /**
- * Multiples of OVERLOAD_DELAY. Above SHORT_QUEUE_LEVEL, only one request of each application may wait in the queue; others are
- * shed. Above its level in LEVELS, every request of a kind is shed, even if a connection is free. In between,
- * throughput is unchanged.
+ * Multiples of OVERLOAD_DELAY. Above SHORT_QUEUE_LEVEL, only one request of each application may wait in the queue;
+ * others are shed. Above its level in LEVELS, every request of a kind is shed, even if a connection is free.
  */
 const SHORT_QUEUE_LEVEL = 1
 const LEVELS: Readonly<Record<Sheddable, number>> = { code: 4, dialog: 8, page: 16 }
@@ -140,9 +139,9 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
   return {
     overloaded: () => isSlow(SHORT_QUEUE_LEVEL) || performance.now() - lastShedAt < OVERLOADED_AFTER_SHED_MS,
     sheds: (what) => {
-      const away = isSlow(LEVELS[what])
-      if (away) count(what)
-      return away
+      const isOverLevel = isSlow(LEVELS[what])
+      if (isOverLevel) count(what)
+      return isOverLevel
     },
     enqueue: async (key, work) => {
       markActive(key.applicationId)
@@ -174,7 +173,7 @@ export function createLoad({ config, db, events }: Given, delay: Delay = measure
 const RESOLUTION_MS = 20
 
 /** Sampling interval: long enough that a single pause does not count as load. */
-const LOOK_MS = 1_000
+const SAMPLE_MS = 1_000
 
 /**
  * Expected wait of a request that arrives at a random moment until the event loop's next iteration, measured from
@@ -186,19 +185,19 @@ function measureDelay(): Delay {
   rounds.enable()
   let latest = 0
   let before = 0
-  const looking = setInterval(() => {
+  const sampling = setInterval(() => {
     if (rounds.count === 0) return
     const [mean, deviation] = [rounds.mean / 1e6, rounds.stddev / 1e6]
     rounds.reset()
     before = latest
     // An idle loop wakes only for the monitor's own timer: subtract its share.
     latest = Math.max(0, (mean * mean + deviation * deviation) / (2 * mean) - RESOLUTION_MS / 2)
-  }, LOOK_MS)
-  looking.unref()
+  }, SAMPLE_MS)
+  sampling.unref()
   return {
     ms: () => Math.min(latest, before),
     close: () => {
-      clearInterval(looking)
+      clearInterval(sampling)
       rounds.disable()
     },
   }

@@ -69,7 +69,7 @@ async function inTurn<T>(db: Postgres, work: (tx: Transaction) => Promise<T>): P
     )
     if (done) return done.result
   }
-  throw new Error('another process has been repeating what was ended before a restore for a minute')
+  throw new Error('another process has been settling the restore for a minute')
 }
 
 async function settleLocked(tx: Transaction, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {

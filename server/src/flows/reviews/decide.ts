@@ -112,7 +112,7 @@ export function confirmDecision(context: Context, by: string, decisionId: string
   })
 }
 
-/** Why this operator may not confirm the decision; null: they may, or it does not wait. For the page. */
+/** Why this operator may not confirm the decision; null: they may, or there is no such decision. For the page. */
 export async function readConfirmationProblem(
   { db }: Pick<Context, 'db'>,
   decisionId: string,
@@ -122,7 +122,7 @@ export async function readConfirmationProblem(
   return decision && problemOfSecond(db, decision, by)
 }
 
-/** Mails a step of a decision that needs two operators to all of them: the proposal, or its confirmation. */
+/** Mails all operators when a decision that needs two of them is proposed, and when it is confirmed. */
 async function notifyOperators(
   tx: Transaction,
   application: Application,
@@ -186,7 +186,7 @@ async function propose(tx: Transaction, { operator, application, review, wish }:
     seen: (await readSeen(tx, application.id)) ?? '',
   })
   const proposed = await findDecision(tx, id)
-  if (!proposed) throw new Error('a decision that was just written down is there')
+  if (!proposed) throw new Error('the decision that was just inserted is missing')
   if (needsSecond) {
     await recordReview(tx, 'review.proposed', operator, proposed)
     await notifyOperators(tx, application, proposed, operator)

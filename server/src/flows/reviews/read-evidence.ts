@@ -55,6 +55,6 @@ export async function readEvidence(
   by: { readonly thresholds: Thresholds; readonly now: number; readonly warnedAt: number | null },
 ): Promise<Evidence> {
   const [known] = await readCases(context, db, [applicationId], by)
-  if (!known) throw new Error('an application that was asked for has a case')
+  if (!known) throw new Error('no evidence was read for the application')
   return completeCase(db, known, by.warnedAt)
 }

@@ -155,12 +155,12 @@ export function eventName(eventId: string): string {
 /** The current secret and, for a day after a rotation, the previous one. */
 function secretsOf(keys: Context['config']['keys'], delivery: DueDelivery): readonly string[] {
   const { endpointId, keyId, generation, previousKeyId } = delivery
-  const living = webhookSecret(keys, { endpointId, keyId, generation })
-  const before =
+  const current = webhookSecret(keys, { endpointId, keyId, generation })
+  const previous =
     previousKeyId === null
       ? null
       : webhookSecret(keys, { endpointId, keyId: previousKeyId, generation: generation - 1 })
-  return [living, before].filter((secret) => secret !== null)
+  return [current, previous].filter((secret) => secret !== null)
 }
 
 async function giveUpEndpoint(context: Context, endpointId: string): Promise<void> {

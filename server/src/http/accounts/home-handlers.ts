@@ -21,7 +21,7 @@ export const showHome: PageHandler<UserRequest> = async (context, { account, ses
   return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), attention, notice }) }
 }
 
-/** Always a PNG written by http/web/picture.ts, never the uploaded bytes. */
+/** Serves only pictures that pictures/picture.ts has rewritten, never the uploaded bytes. */
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
   const bytes = await readAccountLogo(context.db, account.id)
   const lasting = fields.get('version') === account.logoVersion

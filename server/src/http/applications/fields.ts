@@ -41,7 +41,7 @@ export function scopeSettings(
   }
 }
 
-/** One URI per line; empty lines and surrounding spaces are ignored. */
+/** URIs separated by line breaks or other white space, without duplicates. */
 export function readRedirects(text: string): readonly string[] {
   return [...new Set(text.split(/\s+/).filter((line) => line !== ''))]
 }

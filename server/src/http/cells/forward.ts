@@ -1,6 +1,6 @@
 /**
- * Forwards a request that arrived in the wrong cell to the right one, once: the proxy's map was older than a change, or the proxy
- * could not read the form. The answer passes through as it comes, held polls included. docs/scale.md, "Cells".
+ * Forwarder of requests that arrived in the wrong cell: the proxy's map was outdated, or the proxy could not read the
+ * form. A request is forwarded once. The response is streamed back, held polls included. docs/scale.md, "Cells".
  */
 import {
   type ClientRequest,

@@ -30,7 +30,7 @@ export type Asked = {
 /** With the account that the path names. */
 export type AskedOfAccount = Asked & { readonly account: Account; readonly by: ByKey }
 
-/** `resource`: has a version. */
+/** Only a single `resource` has a version (`ETag`); lists have none. */
 export type Outcome =
   | { readonly status: 200 | 201; readonly resource: Resource; readonly secret?: Resource }
   | { readonly status: 200; readonly list: Resource }

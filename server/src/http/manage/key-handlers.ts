@@ -1,4 +1,4 @@
-/** Handlers of management keys in the consoles: of an account, for its administrators, and of the whole service, for operators. */
+/** Console pages for management keys: administrators manage those of their account, operators those of the service. */
 import { DEFAULT_LIFETIME_MS, DEFAULT_OVERLAP_MS } from '../../core/manage/key.ts'
 import type { Context } from '../../flows/context.ts'
 import {

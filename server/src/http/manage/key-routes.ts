@@ -1,4 +1,4 @@
-/** Routes of management keys in a console. All of them need a recent sign-in: they show or end what manages everything. */
+/** Routes for management keys in a console. All require a recent sign-in, because a key may change a whole account. */
 import type { KeysOf } from '../../flows/manage/console-keys.ts'
 import type { PageRoute } from '../route.ts'
 import { createNewKey, revokeOneKey, rotateOneKey, showKey, showKeys } from './key-handlers.ts'

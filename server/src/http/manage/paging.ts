@@ -1,4 +1,4 @@
-/** Pages of lists: a cursor names the last item of the page before, so that new items move nothing. */
+/** Pages of lists: a cursor names the last item of the previous page, so that new items do not shift pages. */
 import { Refusal } from '../../core/refusal.ts'
 import type { ApiRequest } from '../route.ts'
 import { type Body, integer, nullable, optional, type Properties, text } from '../schema.ts'

@@ -1,5 +1,6 @@
 /**
- * Server for an account's host: finds the account and the session, then runs the checks common to all routes. They are in one place so that no handler can forget one.
+ * Server for an account's host: finds the account and the session, then runs the checks common to all routes. They are
+ * in one place so that no handler can forget one.
  *
  * `http/web/` is the transport layer of the web interface. A handler reads fields, calls one flow and picks a page.
  */

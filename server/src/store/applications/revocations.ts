@@ -57,7 +57,7 @@ function revocationFrom(row: Row): ApplicationRevocation {
   const { application_id: applicationId, reason, decision: decisionId } = row
   const actor = { kind: row.actor_kind, id: row.actor_id, via: row.actor_via }
   if (reason !== null) return { applicationId, actor, reason, decisionId }
-  if (decisionId === null) throw new Error('grants are restored after a decision')
+  if (decisionId === null) throw new Error('a restoration of grants has no decision')
   return { applicationId, actor, reason, decisionId }
 }
 

@@ -30,7 +30,7 @@ export async function readAttention(db: Queryable): Promise<Attention> {
      group by a.id order by a.name, a.id limit ${MAX_NAMED}`,
   )
   const [counts] = rows
-  if (!counts) throw new Error('a select without a table has one row')
+  if (!counts) throw new Error('a query without a table returned no row')
   const applications = failing.rows.map(({ id, name }) => ({ id, name }))
   const restore = await readUnfinished(db)
   return { ...counts, restore, failingWebhooks: { count: failing.rows[0]?.total ?? 0, applications } }
