@@ -104,6 +104,8 @@ describe('from the first moment', () => {
       [id, decider],
     )
     expect((await call('DELETE', `/accounts/${slug}`)).body).toMatchObject({ error: 'conflict' })
+    const erased = await call('DELETE', `/accounts/${slug}/users/${decider}`)
+    expect([erased.status, erased.body.message]).toEqual([409, expect.stringContaining('decided as an operator')])
   })
 })
 

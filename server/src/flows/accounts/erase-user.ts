@@ -1,6 +1,6 @@
 /** Erasing a user: everything that is stored about them, except the audit log. */
 
-import { deleteMailsAndLinks, deleteUser } from '../../store/accounts/erasure.ts'
+import { deleteMailsAndLinks, deleteUser, hasDecidedAsOperator } from '../../store/accounts/erasure.ts'
 import { hasOtherAdministrator } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
@@ -11,7 +11,7 @@ import { actorOf, asAdministratorOrKey, type ByKey, type Forbidden } from './adm
 import { lockMember, type NotFound } from './give-access.ts'
 import type { LastAdministrator } from './people.ts'
 
-export type ErasureResult = { readonly outcome: 'erased' } | LastAdministrator | NotFound | Forbidden
+export type ErasureResult = { readonly outcome: 'erased' | 'was_operator' } | LastAdministrator | NotFound | Forbidden
 
 /**
  * The audit log is append-only: its events about the user stay, with the id, which nothing refers to any more, and with
@@ -21,6 +21,7 @@ export function erasePerson(context: Pick<Context, 'db'>, by: ByKey, userId: str
   return asAdministratorOrKey(context, by, async (tx, account): Promise<ErasureResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
+    if (await hasDecidedAsOperator(tx, userId)) return { outcome: 'was_operator' }
     if (member.administrator && !(await hasOtherAdministrator(tx, account.id, userId)))
       return { outcome: 'last_administrator' }
     const actor = actorOf(by)

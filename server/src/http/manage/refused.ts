@@ -33,6 +33,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   too_many_unvetted: ['conflict', 'The account has too many applications that no operator has approved.'],
   public: ['conflict', 'A public application has no secrets.'],
   had_operators: ['conflict', 'Its users decided as operators: reviews and changes of operators refer to them.'],
+  was_operator: ['conflict', 'The user decided as an operator: reviews and changes of operators refer to them.'],
   last: ['conflict', 'The last secret cannot be revoked: add another one first.'],
 }
 
