@@ -31,6 +31,8 @@ beforeAll(async () => {
   const { db } = service.context
   const accounts = [await makeAccount(db), await makeAccount(db, { slug: 'operators' })]
   for (const { slug } of accounts) await makeUser(db, slug)
+  // As the server's own job does.
+  await service.database.query("update accounts set has_operators = true where slug = 'operators'")
   untouched = accounts.map(({ id }) => id)
   const { slug } = service.account
   keys = {
