@@ -41,7 +41,9 @@ export function createDecisionBus(link: RedisLink | null): DecisionBus {
         // Sharded: a message stays on the node of its channel instead of going to all nodes. The cluster's client keeps
         // a connection of its own for it, and subscribes again after a failover.
         redis.on('smessage', onMessage)
-        redis.once('ready', () => void redis.ssubscribe(CHANNEL).catch(reportRefusal))
+        const subscribe = () => void redis.ssubscribe(CHANNEL).catch(reportRefusal)
+        if (redis.status === 'ready') subscribe()
+        else redis.once('ready', subscribe)
         return
       }
       // A connection that subscribes can do nothing else. It waits for Redis however long it is away.

@@ -53,10 +53,14 @@ function countPerNetwork(keyPrefix: string, points: number, link: RedisLink | nu
     if (waitMs > 0) return { passed: false, waitMs }
     try {
       const { remainingPoints, msBeforeNext } = await shared.consume(key)
+      link.succeeded()
       if (remainingPoints === 0) over.fill(key, msBeforeNext)
       return PASSED
     } catch (refused) {
-      if (!(refused instanceof RateLimiterRes)) return alone.take(key)
+      if (!(refused instanceof RateLimiterRes)) {
+        link.failed((refused as Error).message)
+        return alone.take(key)
+      }
       over.fill(key, refused.msBeforeNext)
       return { passed: false, waitMs: refused.msBeforeNext }
     }

@@ -34,6 +34,18 @@ it.each(['REDIS_URL', 'REDIS_CLUSTER_URL'] as const)('%s: what one process annou
   expect([one.link.failures, other.link.failures]).toEqual([0, 0])
 })
 
+it('a process that listens to a cluster only after it has connected hears the others', async () => {
+  const url = engineUrl('REDIS_CLUSTER_URL').replace(/^redis:/, 'redis+cluster:')
+  const [one, late] = [await openBus(url), openRedis(url, () => {})]
+  opened.push(late.close)
+  await expect.poll(() => late.reachable(), { timeout: 30_000 }).toBe(true)
+  const heard: string[] = []
+  createDecisionBus(late).listen((id) => void heard.push(id))
+  await expect
+    .poll(() => one.bus.announce('a code').then(() => heard), { timeout: 10_000, interval: 100 })
+    .toContain('a code')
+})
+
 it('without Redis a process hears its own', async () => {
   const bus = createDecisionBus(null)
   const heard: string[] = []

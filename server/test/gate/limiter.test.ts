@@ -180,6 +180,9 @@ describe('while Redis is down', () => {
       const asked = await Promise.all(Array.from({ length: 50 }, () => limiter.codeRequest(network)))
       expect(performance.now() - begun).toBeLessThan(1_000)
       expect(asked.filter(({ passed }) => passed)).toHaveLength(5)
+      // Later requests do not wait for it, because the circuit is open.
+      expect([link.answers, link.reachable()]).toEqual([false, false])
+      await expect.poll(() => limiter.codeRequest(somewhere()).then(() => link.answers), { timeout: 10_000 }).toBe(true)
     } finally {
       await link.close()
       redis.stop()
