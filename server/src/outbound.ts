@@ -159,7 +159,7 @@ async function resolve(url: URL, settings: OutboundSettings, signal: AbortSignal
   const literal = isIP(host)
   if (literal !== 0) return { addresses: [{ address: host, family: literal === 4 ? 4 : 6 }] }
   if (isLoopback(host)) return { addresses: [{ address: '127.0.0.1', family: 4 }] }
-  const every = await ask(host, settings.dnsServers, signal)
+  const every = signal.aborted ? [] : await ask(host, settings.dnsServers, signal)
   if (signal.aborted) return { error: 'connect_timeout' }
   const addresses = every.filter(({ address }) => settings.allowPrivate || isPublic(address))
   if (addresses.length > 0) return { addresses }

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { createOutbound, isPublic, type OutboundSettings, UNCONNECTED } from '../src/outbound.ts'
-import { type NameServer, startNameServer } from './rig/network/name-server.ts'
+import { type NameServer, type Question, startNameServer } from './rig/network/name-server.ts'
 import { type Answer, type Certificate, makeCertificate, type Receiver, startReceiver } from './rig/network/receiver.ts'
 
 const MESSAGE = {
@@ -335,6 +335,17 @@ describe('a receiver that', () => {
     const way = outbound({ dnsServers: [names.address] })
     expect(await way.post(`https://${NAME}/`, MESSAGE)).toMatchObject({ error: 'connect_timeout' })
     expect(Date.now() - began).toBeLessThan(BOUND_MS)
+  })
+
+  test('is not looked up if the caller has aborted before', async () => {
+    const asked: string[] = []
+    const answer = ({ name }: Question) => {
+      asked.push(name)
+      return null
+    }
+    const names = await start(startNameServer(answer))
+    const posted = await open({ dnsServers: [names.address] }).post(`https://${NAME}/`, MESSAGE, AbortSignal.abort())
+    expect([posted, asked]).toMatchObject([{ error: 'connect_timeout' }, []])
   })
 
   test('hangs is aborted by the caller’s signal', async () => {
