@@ -99,8 +99,10 @@ function invalid(reason: string): VerifiedStatement {
 function read(payload: JWTPayload): VerifiedStatement {
   const { iat = 0, exp = 0, sub = '', aud, account, nonce, email, name, auth_time, account_name } = payload
   if (exp - iat > MAX_LIFETIME_SECONDS) return invalid(`"exp" is more than ${MAX_LIFETIME_SECONDS} s after "iat"`)
+  const texts = [sub, account, nonce, email, name, account_name, payload.roles, payload.permissions].flat()
   // PostgreSQL cannot store it.
-  if (JSON.stringify(payload).includes('\\u0000')) return invalid('a claim contains a NUL character')
+  if (texts.some((each) => typeof each === 'string' && each.includes('\0')))
+    return invalid('a claim contains a NUL character')
   if (typeof aud !== 'string') return invalid('"aud" is a list')
   if (sub === '' || sub.length > 200) return invalid('"sub" does not have 1 to 200 characters')
   if (typeof account !== 'string') return invalid('"account" is not a text')

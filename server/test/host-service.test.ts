@@ -88,14 +88,26 @@ async function serveKeys(keys: readonly HostKey[]) {
 }
 
 /** The outcome of a good statement that is signed with this key. */
-async function verifyWith(host: Awaited<ReturnType<typeof open>>, key: HostKey): Promise<string | undefined> {
+async function verifyWith(
+  host: Awaited<ReturnType<typeof open>>,
+  key: HostKey,
+  given: object = {},
+): Promise<string | undefined> {
   const now = Date.now()
   const iat = Math.floor(now / 1000)
   const audience = 'http://acme.localhost:8080'
   const about = { account: 'acme', nonce: 'challenge', email: 'ada@host.example', auth_time: iat, roles: [] }
-  const claims = { iss: 'http://host.example', aud: audience, sub: '17', iat, exp: iat + 60, ...about }
+  const claims = { iss: 'http://host.example', aud: audience, sub: '17', iat, exp: iat + 60, ...about, ...given }
   return (await host?.verify(await signStatement(key, claims), { audience, now }))?.outcome
 }
+
+test('a claim with a NUL character is invalid, one with the text of its escape is not', async () => {
+  const key = await makeHostKey()
+  const host = await open(SIGN_IN_URL, fileWith({ keys: [key.jwk] }))
+  for (const given of [{ name: 'Ada\0' }, { sub: '\0' }, { roles: ['editor', '\0'] }])
+    expect(await verifyWith(host, key, given)).toBe('invalid')
+  expect(await verifyWith(host, key, { name: 'Ada \\u0000', roles: ['\\u0000'] })).toBe('verified')
+})
 
 const MINUTE = 60_000
 /** Lets time pass for what is cached. */
