@@ -128,9 +128,9 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const slug = slugOf(request)
       const { path, query } = removeQuery(request)
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
-      const forward = (to: Cell, body: Buffer | null, poll = false) => {
+      const forward = async (to: Cell, body: Buffer | null, poll = false) => {
         const target = query === '' ? path : `${path}?${query}`
-        return forwarder?.forward({
+        await forwarder?.forward({
           to,
           body,
           poll,
@@ -161,15 +161,15 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const found = accountPageRouter.get(path)
         scope.route = found?.path ?? NO_ROUTE
         const to = forwarder?.cellOfSlug(request, slug)
-        if (to) return await forward(to, null)
-        return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found })
+        const forwardPage = to ? () => forward(to, null) : null
+        return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found, forwardPage })
       }
       const found = basePageRouter.get(path)
       if (found) {
         scope.route = found.path
         const to = forwarder?.cellOfCodeOrCredential(request, new URLSearchParams(query))
-        if (to) return await forward(to, null)
-        return await serveBase(request, response, { requestId: scope.id, path, query, found })
+        const forwardPage = to ? () => forward(to, null) : null
+        return await serveBase(request, response, { requestId: scope.id, path, query, found, forwardPage })
       }
       format = formatOf(path)
       throw new Refusal(isOnAccountHosts(path) ? 'misdirected' : 'not_found')

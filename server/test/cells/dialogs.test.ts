@@ -14,7 +14,7 @@ import {
   refresh,
 } from '../rig/dialog.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
-import { Web } from '../rig/web.ts'
+import { formFields, formTarget, Web } from '../rig/web.ts'
 import { A, B, cellOf, HOME, verifyIn } from './cells-scene.ts'
 
 let all: TestCells
@@ -130,4 +130,28 @@ test('a dialog of a cell that is away is not answered, and is unharmed', async (
   cellOf(all, A).proxy.heal()
   await window.signIn(service.user)
   expect((await openQuestion(service, { application })).at.page.status).toBe(200)
+})
+
+test('a page that arrives in the wrong cell is forwarded; while its cell is away, an error page says so', async () => {
+  const service = await personIn(A, B)
+  const window = new DialogWindow(service)
+  await window.go(dialogAddress(service, { application }))
+  const { base, account } = window
+  const shown = base.last?.text ?? ''
+  const elsewhere = new Web(addressOf(HOME), base.host)
+  for (const [name, value] of base.cookies) elsewhere.cookies.set(name, value)
+  const choose = () =>
+    elsewhere.send('POST', formTarget(shown, '/dialog'), {
+      ...formFields(shown, '/dialog'),
+      typed: service.account.slug,
+    })
+  const visit = () => new Web(addressOf(HOME), account.host).send('GET', '/sign-in')
+  for (const [cell, open] of [[B, choose] as const, [A, visit] as const]) {
+    cellOf(all, cell).proxy.cut()
+    const refused = await open()
+    expect([refused.status, refused.headers['content-type']]).toEqual([503, 'text/html; charset=utf-8'])
+    cellOf(all, cell).proxy.heal()
+  }
+  await until(async () => (await visit()).status === 200)
+  expect((await choose()).location).toMatch(`http://${account.host}/`)
 })

@@ -8,7 +8,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from '
 import { elsewhereAt } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
-import { formFields, nextLocation, type Page, Web } from './web.ts'
+import { formFields, formTarget, nextLocation, type Page, Web } from './web.ts'
 import { eventKinds, grantsOf, mailsOf } from './witness.ts'
 
 export type Pkce = { readonly verifier: string; readonly challenge: string }
@@ -87,7 +87,8 @@ export class DialogWindow {
 
   /** Submits the form with this action on the page that the host showed last. */
   async submit(web: Web, action: string, values: Record<string, string>): Promise<WindowState> {
-    const page = await web.send('POST', action, { ...formFields(web.last?.text ?? '', action), ...values })
+    const shown = web.last?.text ?? ''
+    const page = await web.send('POST', formTarget(shown, action), { ...formFields(shown, action), ...values })
     return this.follow(new URL(action, web.origin), page)
   }
 

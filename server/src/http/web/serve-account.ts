@@ -34,6 +34,9 @@ import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { type ResponseOptions, respondPage } from './respond.ts'
 
+/** Forwards the request to the cell that has to answer it. Null: this one. */
+export type ForwardPage = (() => Promise<void>) | null
+
 export type Asked = {
   readonly requestId: string
   readonly slug: string
@@ -41,6 +44,7 @@ export type Asked = {
   readonly query: string
   /** Undefined if no route has this path. */
   readonly found: PathRoutes<PageRoute> | undefined
+  readonly forwardPage: ForwardPage
 }
 
 /** Larger than for API requests: a form may have a check box for every scope of the catalogue. */
@@ -77,6 +81,7 @@ export function createAccountServer(
       refuse: (code) => refusalPage(frame, { code, requestId }),
     }
     try {
+      if (asked.forwardPage) return await asked.forwardPage()
       if (request.method !== 'POST' && SHEDDABLE_PAGES.test(asked.path) && context.load.sheds('page')) {
         return respondPage(response, options, tooBusy())
       }
@@ -224,7 +229,9 @@ function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, 
 /** The refusal to show for a thrown error. */
 export function pageRefusalFor(context: Context, error: unknown) {
   if (error instanceof Unavailable) return 'unavailable'
-  if (error instanceof Refusal) return error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_request'
+  if (error instanceof Refusal) {
+    return error.code === 'payload_too_large' || error.code === 'unavailable' ? error.code : 'invalid_request'
+  }
   context.events.unexpected('pages', error)
   return 'server_error'
 }

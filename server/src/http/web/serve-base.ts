@@ -20,13 +20,14 @@ import type { FormRules, PathRoutes } from '../router.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 import { receivePage } from './receive-page.ts'
 import { type ResponseOptions, respondPage } from './respond.ts'
-import { pageRefusalFor } from './serve-account.ts'
+import { type ForwardPage, pageRefusalFor } from './serve-account.ts'
 
 export type BaseAsked = {
   readonly requestId: string
   readonly path: string
   readonly query: string
   readonly found: PathRoutes<BasePage>
+  readonly forwardPage: ForwardPage
 }
 
 export function createBaseServer(context: Context, addressOf: RequestAddressReader) {
@@ -57,6 +58,7 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
       refuse: (code) => refusalPage(frame, { code, requestId }),
     }
     try {
+      if (asked.forwardPage) return await asked.forwardPage()
       const received = await receivePage(request, asked.found, asked.query, rulesOf)
       if ('refusal' in received) return respondPage(response, options, received)
       const { route, fields } = received

@@ -82,7 +82,7 @@ export async function openPopup(page: Page, application: PopupApplication, how: 
 
 export async function chooseAccount(popup: Page, typed = 'northwind'): Promise<void> {
   await popup.fill('#typed', typed)
-  await pressAccount(popup, 'form[action="/dialog"]:has(#typed) button[type=submit]')
+  await pressAccount(popup, 'form:has(#typed) button[type=submit]')
 }
 
 export async function signInThere(popup: Page, user: MadeUser, password = PASSWORD): Promise<void> {

@@ -1,7 +1,7 @@
 /** Error and result pages of the dialog: a part of every-answer.ts. */
 import type { Page } from 'playwright-core'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
-import { submit } from '../browser/clicks.ts'
+import { press } from '../browser/clicks.ts'
 import { type ApplicationName, type Northwind, redirectOf } from '../scenes/northwind.ts'
 import type { AnswerPage } from './answer-page.ts'
 import { openedDialog } from './every-page.ts'
@@ -24,7 +24,7 @@ function questions(northwind: Northwind): readonly AnswerPage[] {
   const choose = (typed: string) => async (page: Page) => {
     await page.goto(`${publicUrl}/dialog?request=${(await openedDialog(northwind, 'signage')).request}`)
     await page.fill('#typed', typed)
-    await submit(page, '/dialog')
+    await press(page, 'form:has(#typed) button[type=submit]')
   }
   /** A dialog in a state that cannot be continued. */
   const after = (change: string) => async (page: Page) => {
