@@ -244,7 +244,9 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
     if (performance.now() > until)
       throw new Error(`bucket ${bucket} always has open authorization codes or transactions, or a cell is behind`)
     await sleep(SHORT_MS)
-    horizon = (await copyPass(sides, bucket, horizon)).horizon
+    const later = await copyPass(sides, bucket, horizon)
+    horizon = later.horizon
+    rows += later.rows
   }
 }
 
