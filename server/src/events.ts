@@ -105,7 +105,7 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
     gateNotShared: () =>
       log.warn({ event: 'gate_not_shared' }, 'REDIS_URL is not set: each process paces polls on its own'),
     processDied: (processId, how) =>
-      log.error({ event: 'process_died', processId, how }, `process ${processId} died: ${how}; starting another`),
+      log.error({ event: 'process_died', processId, how }, `process ${processId} died: ${how}`),
     replacing: (processes) => log.info({ event: 'replacing', processes }, `replacing ${processes} processes`),
     replaced: () => log.info({ event: 'replaced' }, 'all processes were replaced'),
     replaceFailed: (error) =>

@@ -132,7 +132,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
       events.replacing(all.length)
       for (const old of all) if (children.has(old) && !stopping.signal.aborted) await replaceOne(old)
     } while (again)
-    events.replaced()
+    if (!stopping.signal.aborted) events.replaced()
   }
 
   return {
