@@ -49,13 +49,23 @@ const HOME = {
 function convertProse(text: string, resolve: (href: string) => string): string {
   return text
     .replace(/<!--[\s\S]*?-->\n*/g, '')
+    // As HTML: an image in Markdown would be looked up beside the document instead of in public/.
+    .replace(/!\[([^\]]*)\]\(([^)\s]+)\)/g, (_whole, alt: string, href: string) => imageOf(resolve(href), alt))
     .replace(/\]\(([^)\s]+)\)/g, (_whole, href: string) => `](${resolve(href)})`)
+}
+
+function imageOf(src: string, alt: string): string {
+  return `<img src="${src}" alt="${escapeHtml(alt).replace(/"/g, '&quot;')}">`
+}
+
+function escapeHtml(text: string): string {
+  return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
 }
 
 /** A diagram is drawn by src/components/MarkdownContent.astro; without a script, its source is shown. */
 function convertCode(block: string): string {
   const [, diagram] = /^```mermaid\n([\s\S]*)\n```$/.exec(block) ?? []
   if (diagram === undefined) return block
-  const escaped = diagram.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;')
-  return `<pre class="diagram" data-pagefind-ignore tabindex="0" role="group" aria-label="Diagram">${escaped}</pre>`
+  const attributes = 'class="diagram" data-pagefind-ignore tabindex="0" role="group" aria-label="Diagram"'
+  return `<pre ${attributes}>${escapeHtml(diagram)}</pre>`
 }

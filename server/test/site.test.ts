@@ -29,6 +29,15 @@ test.each(pages.map((page) => [page.source, page] as const))(
   },
 )
 
+test('an image is HTML, because Astro would look for one in Markdown beside the document', () => {
+  const documents = pages.map((page) => convertDocument(page, pages))
+  expect(documents.filter(({ text }) => /!\[[^\]]*\]\(/.test(text))).toEqual([])
+  const shown = documents.filter(({ images }) => images.includes('docs/reliability/soak.svg'))
+  expect(shown.map(({ text }) => /<img src="([^"]*)" alt="Memory[^"]*">/.exec(text)?.[1])).toEqual([
+    '../files/docs/reliability/soak.svg',
+  ])
+})
+
 test('every operation of docs/openapi.yaml has a page with its address; those in XML are on the page of the same operation', () => {
   for (const { method, path } of listEndpoints()) {
     const text = path.endsWith('.xml') ? `\`${path}\`` : `${method} ${path}\n`
