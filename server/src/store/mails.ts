@@ -57,7 +57,7 @@ export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
     `with taken as (
        update mails set attempts = attempts + 1,
          due_at = now() + least(interval '1 hour', interval '30 seconds' * power(2, least(attempts, 10)))
-       where id in (
+       where id = (
          select id from mails where due_at <= now() and sent_at is null and given_up_at is null
          order by due_at limit 1 for update skip locked)
        returning *)

@@ -112,7 +112,7 @@ const left: readonly Left[] = [
   [
     'provider-logout-account',
     SESSIONS,
-    's.account_id = $1 and u.origin',
+    'u.account_id = $1 and u.origin',
     '$1::text is not null and u.origin',
     'a provider ends sessions at other accounts (FD-40)',
     OUTBOUND,

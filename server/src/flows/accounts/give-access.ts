@@ -5,7 +5,7 @@
  */
 import type { Actor } from '../../core/audit/actor.ts'
 import { createId } from '../../secrets/random.ts'
-import { listRoles } from '../../store/accounts/roles.ts'
+import { readRoles } from '../../store/accounts/roles.ts'
 import {
   findMember,
   insertUser,
@@ -77,7 +77,7 @@ export async function chooseRoles(
 ): Promise<ChosenRoles | { readonly outcome: 'role' } | NotFound> {
   const wanted = new Set(asked)
   if (wanted.size === 0) return { outcome: 'role' }
-  const chosen = (await listRoles(tx, accountId)).filter((role) => wanted.has(role.id))
+  const chosen = (await readRoles(tx, accountId)).filter((role) => wanted.has(role.id))
   if (chosen.length < wanted.size) return { outcome: 'not_found' }
   return { roleIds: chosen.map((role) => role.id), administrator: chosen.some((role) => role.holdsEveryScope) }
 }

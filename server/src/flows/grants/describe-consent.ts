@@ -1,6 +1,6 @@
 /** Description of what a user would grant, for the consent page of a device code and for the dialog. Reads only. */
 import { resolveConsent, type ScopePolicy } from '../../core/grants/scope.ts'
-import { listRoles, type Role } from '../../store/accounts/roles.ts'
+import { readRoles, type UncountedRole } from '../../store/accounts/roles.ts'
 import type { User } from '../../store/accounts/users.ts'
 import { readScopes, type Scope } from '../../store/applications/scopes.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
@@ -25,7 +25,7 @@ export async function describeConsent(
 ): Promise<DescribedConsent> {
   const consent = resolveConsent(requested, user.heldScopes, policy)
   const scopes = await readScopes(db, [...consent.granted, ...consent.lacking])
-  const roles = consent.lacking.length > 0 ? await listRoles(db, user.accountId) : []
+  const roles = consent.lacking.length > 0 ? await readRoles(db, user.accountId) : []
   const can = scopes.filter(({ name }) => consent.granted.includes(name))
   const lacking = scopes
     .filter(({ name }) => consent.lacking.includes(name))
@@ -38,7 +38,7 @@ export async function describeConsent(
 }
 
 /** Roles that list the scope or, if there are none, roles that hold every scope. */
-function rolesWith(roles: readonly Role[], scope: string): readonly string[] {
+function rolesWith(roles: readonly UncountedRole[], scope: string): readonly string[] {
   const listing = roles.filter((role) => role.scopes.includes(scope))
   return (listing.length > 0 ? listing : roles.filter((role) => role.holdsEveryScope)).map((role) => role.name)
 }

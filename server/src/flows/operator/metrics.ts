@@ -4,7 +4,7 @@
  */
 import { readSealLagMs } from '../../store/audit/seals.ts'
 import { readAheadMs } from '../../store/device/partitions.ts'
-import { readMailFigures, readServer, readWebhookFigures } from '../../store/operator/figures.ts'
+import { readServer, readWaitingMails, readWebhookFigures } from '../../store/operator/figures.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import { type Family, gauge } from '../../telemetry/family.ts'
@@ -107,7 +107,7 @@ function readOwn({ config, db, gate, heldPolls, load, liveCodes, tasks }: Contex
 async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
   try {
     const { now } = await readServer(db)
-    const mails = await readMailFigures(db)
+    const mails = await readWaitingMails(db)
     const webhooks = await readWebhookFigures(db)
     const suspensions = await listWaitingSuspensions(db)
     const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest) / 1000)

@@ -69,13 +69,21 @@ export async function retireKey(retiring: Retiring, keyId: number, force: boolea
     await markRetired(tx, keyId)
     await recordEvent(tx, { kind: 'key.retired', actor: BY_COMMAND_LINE, detail: { key: keyId, ...use } })
   })
-  await inBatches(db, (tx) => revokeGrantsOfKey(tx, BY_COMMAND_LINE, keyId))
+  await revokeGrants(db, keyId)
   await inBatches(db, (tx) => revokeSecretsOfKey(tx, BY_COMMAND_LINE, keyId))
   await inBatches(db, (tx) => deleteSessionsOfKey(tx, keyId))
   await inBatches(db, (tx) => deleteRecoveryCodesOfKey(tx, keyId))
   await db.transaction((tx) => revokeManagementKeysOfKey(tx, BY_COMMAND_LINE, keyId))
   await endTestModesOfKey(db, BY_COMMAND_LINE, keyId)
   return { outcome: 'retired', ended: use }
+}
+
+async function revokeGrants(db: Postgres, keyId: number): Promise<void> {
+  let after: string | null = ''
+  while (after !== null) {
+    const from: string = after
+    after = await db.transaction((tx) => revokeGrantsOfKey(tx, BY_COMMAND_LINE, keyId, from))
+  }
 }
 
 async function inBatches(db: Postgres, endSome: (tx: Transaction) => Promise<number>): Promise<void> {

@@ -9,7 +9,7 @@ import {
 } from '../../core/provider/provider.ts'
 import { createId } from '../../secrets/random.ts'
 import { lockAccount } from '../../store/accounts/accounts.ts'
-import { listRoles } from '../../store/accounts/roles.ts'
+import { readRoles } from '../../store/accounts/roles.ts'
 import {
   findProviderUser,
   findUser,
@@ -99,7 +99,7 @@ async function updateRoles(
 }
 
 async function includesAdministrator(tx: Transaction, accountId: string, ids: readonly string[]): Promise<boolean> {
-  return (await listRoles(tx, accountId)).some((role) => role.holdsEveryScope && ids.includes(role.id))
+  return (await readRoles(tx, accountId)).some((role) => role.holdsEveryScope && ids.includes(role.id))
 }
 
 /** Consumes the invitation: mailbox, and the same address verified by the provider. */

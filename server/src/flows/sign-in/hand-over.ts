@@ -9,7 +9,7 @@ import { CLOCK_TOLERANCE_SECONDS, type HostService, type Statement } from '../..
 import { createId } from '../../secrets/random.ts'
 import { type Challenge, signBrowser, signChallenge, verifyBrowser, verifyChallenge } from '../../secrets/web-texts.ts'
 import { findAccount, lockAccount } from '../../store/accounts/accounts.ts'
-import { listRoles } from '../../store/accounts/roles.ts'
+import { readRoles } from '../../store/accounts/roles.ts'
 import {
   findHostUser,
   insertUser,
@@ -173,7 +173,7 @@ async function createAccount({ config }: Context, tx: Transaction, { account: sl
 /** Requires `lockAccount`. Roles and permissions become what the host service says; unknown names are ignored. */
 async function saveUser(context: Context, tx: Transaction, accountId: string, statement: Statement) {
   const { externalId, email, name } = statement
-  const chosen = (await listRoles(tx, accountId)).filter((role) => statement.roles.includes(role.name))
+  const chosen = (await readRoles(tx, accountId)).filter((role) => statement.roles.includes(role.name))
   const roles = { roleIds: chosen.map(({ id }) => id), administrator: chosen.some((role) => role.holdsEveryScope) }
   const unknown = await unknownScopes(tx, statement.permissions)
   const permissions = [...new Set(statement.permissions)].filter((scope) => !unknown.includes(scope)).sort()

@@ -42,7 +42,8 @@ export async function readAccountAttention(
      where u.account_id = $1 and u.disabled_at is null and u.password_digest is not null
        and not exists (select from passkeys p where p.user_id = u.id)
        and not exists (select from authenticators t where t.user_id = u.id)
-       and ($2 or c.second_factor_required_at is not null or ${ADMINISTRATOR})`,
+       and ($2 or c.second_factor_required_at is not null or u.id in (select ur.user_id
+         from roles r join user_roles ur on ur.role_id = r.id where r.account_id = $1 and r.holds_every_scope))`,
     [account.id, account.operators],
   )
   const few = await db.query(

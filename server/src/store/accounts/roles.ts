@@ -32,10 +32,22 @@ export type Role = {
   readonly people: number
 }
 
-const ROLE = `select r.id, r.name, r.holds_every_scope as "holdsEveryScope",
-    array(select rs.scope from role_scopes rs where rs.role_id = r.id order by 1) as scopes,
-    (select count(*) from user_roles ur where ur.role_id = r.id) as people
+const COLUMNS = `r.id, r.name, r.holds_every_scope as "holdsEveryScope",
+    array(select rs.scope from role_scopes rs where rs.role_id = r.id order by 1) as scopes`
+
+const ROLE = `select ${COLUMNS}, (select count(*) from user_roles ur where ur.role_id = r.id) as people
   from roles r`
+
+/** For sign-ins and changes under `lockAccount`: a large account has thousands of users to count. */
+export type UncountedRole = Omit<Role, 'people'>
+
+export async function readRoles(db: Queryable, accountId: string): Promise<readonly UncountedRole[]> {
+  const { rows } = await db.query<UncountedRole>(
+    `select ${COLUMNS} from roles r where r.account_id = $1 order by r.name`,
+    [accountId],
+  )
+  return rows
+}
 
 export async function listRoles(db: Queryable, accountId: string): Promise<readonly Role[]> {
   const { rows } = await db.query<Role>(`${ROLE} where r.account_id = $1 order by r.name`, [accountId])

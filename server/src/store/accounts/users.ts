@@ -164,7 +164,10 @@ export async function listMembersFrom(
   lines: number,
 ): Promise<{ readonly members: readonly Member[]; readonly total: number }> {
   const { rows } = await db.query<MemberRow>(
-    `${MEMBER} where u.account_id = $1 order by u.created_at, u.id offset $2 limit $3`,
+    // The page is chosen first: PostgreSQL would also compute the columns of the users that it skips.
+    `${MEMBER} where u.id = any(array(
+       select id from users where account_id = $1 order by created_at, id offset $2 limit $3))
+     order by u.created_at, u.id`,
     [accountId, offset, lines],
   )
   const counted = await db.query<{ total: number }>('select count(*) as total from users where account_id = $1', [

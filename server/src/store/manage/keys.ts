@@ -60,7 +60,8 @@ export async function listKeysOf(
   limit: number,
 ): Promise<readonly ManagementKey[]> {
   const { rows } = await db.query<ManagementKey>(
-    `${KEY} where k.account_id is not distinct from $1
+    // Not `is not distinct from`, for which PostgreSQL uses no index.
+    `${KEY} where (k.account_id = $1 or ($1::text is null and k.account_id is null))
      order by k.revoked_at is null and k.expires_at > now() desc, k.created_at desc, k.id limit $2`,
     [accountId, limit],
   )

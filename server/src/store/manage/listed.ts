@@ -61,6 +61,9 @@ export type ChainWish = {
 /** Positions looked at for one page, so that no page takes long. */
 const MAX_SCAN = 20_000
 
+/** Condition over `audit_seals s`: the positions of one page. */
+const STRETCH = `s.position > $1 and s.position <= $1 + ${MAX_SCAN}`
+
 /**
  * Events in the order of the chain. It is final: no event turns up before one that was read (store/audit/seals.ts).
  * `after`: the position up to which the chain was read. Leaves out the operators' account.
@@ -71,15 +74,16 @@ export async function listChain(
   { after, lines, accountId }: ChainWish,
 ): Promise<{ readonly events: readonly ChainedEvent[]; readonly after: number }> {
   const { rows } = await db.query<ChainedEvent & { end: number }>(
-    `with stretch as (select s.position, s.event_id, s.event_at from audit_seals s
-       where s.position > $1 and s.position <= $1 + ${MAX_SCAN} order by s.position),
-     hidden as (select id from accounts where has_operators or slug = $2)
-     select (select coalesce(max(position), $1) from stretch) as end, found.* from (select 1) one left join lateral (
+    // `offset 0`: one look-up per event, in the partition of its month, until the page is full.
+    `with hidden as (select id from accounts where has_operators or slug = $2)
+     select (select coalesce(max(s.position), $1) from audit_seals s where ${STRETCH}) as end, found.*
+     from (select 1) one left join lateral (
        select s.position, e.at, e.kind, e.actor_kind as "actorKind", e.actor_id as "actorId", e.via,
          e.account_id as "accountId", e.user_id as "userId", e.application_id as "applicationId",
          e.grant_id as "grantId", e.detail, e.request_id as "requestId"
-       from stretch s join audit_events e on e.id = s.event_id and e.at = s.event_at
-       where ($3::text is null or e.account_id = $3) and (e.account_id is null or e.account_id not in (select id from hidden))
+       from audit_seals s cross join lateral (
+         select * from audit_events e where e.id = s.event_id and e.at = s.event_at offset 0) e
+       where ${STRETCH} and ($3::text is null or e.account_id = $3) and (e.account_id is null or e.account_id not in (select id from hidden))
        order by s.position limit $4) found on true
      order by found.position`,
     [after, operatorAccount, accountId, lines],

@@ -63,6 +63,14 @@ export async function readWebhookFigures(db: Queryable): Promise<WebhookFigures>
   return rows[0] ?? { waiting: 0, oldest: null, overdueMs: 0 }
 }
 
+/** Without those given up, for which all mails of two days are read. */
+export async function readWaitingMails(db: Queryable): Promise<Pick<MailFigures, 'waiting' | 'oldest'>> {
+  const { rows } = await db.query<Pick<MailFigures, 'waiting' | 'oldest'>>(
+    'select count(*) as waiting, min(created_at) as oldest from mails where sent_at is null and given_up_at is null',
+  )
+  return rows[0] ?? { waiting: 0, oldest: null }
+}
+
 export async function readMailFigures(db: Queryable): Promise<MailFigures> {
   const { rows } = await db.query<MailFigures>(
     `select waiting, oldest, (select count(*) from mails

@@ -9,25 +9,28 @@ import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 const BATCH = 1_000
 
-/** Returns how many; 0: none is left. */
-export async function revokeGrantsOfKey(tx: Transaction, actor: Actor, keyId: number): Promise<number> {
-  const { rows } = await tx.query<{ id: string }>(
-    `with ${chooseGrants(`g.id in (select id from grants where key_id = $1 and revoked_at is null order by id limit ${BATCH})
-       and g.revoked_at is null`)},
+/** Of those with ids above `after`, in order. Returns the last id looked at; null: none is left. */
+export async function revokeGrantsOfKey(
+  tx: Transaction,
+  actor: Actor,
+  keyId: number,
+  after: string,
+): Promise<string | null> {
+  const { rows } = await tx.query<{ last: string | null; ids: string[] }>(
+    `with few as (
+       select id from grants where key_id = $1 and revoked_at is null and id > $5 order by id limit ${BATCH}),
+     ${chooseGrants('g.id in (select id from few) and g.revoked_at is null')},
      revoked as (
        update grants g set revoked_at = now(), revocation_reason = 'key_retired'
        from chosen where g.id = chosen.id
        returning g.id, g.account_id, g.user_id, g.application_id),
      ${recordAll(`select now(), 'grant.revoked', $2::text, $3::text, $4::text, account_id, user_id, application_id, id, null::uuid,
        jsonb_build_object('reason', 'key_retired') from revoked`)}
-     select grant_id as id from recorded`,
-    [keyId, actor.kind, actor.id, actor.via],
+     select (select max(id) from few) as last, array(select grant_id from recorded) as ids`,
+    [keyId, actor.kind, actor.id, actor.via, after],
   )
-  await announceGrants(
-    tx,
-    rows.map(({ id }) => id),
-  )
-  return rows.length
+  await announceGrants(tx, rows[0]?.ids ?? [])
+  return rows[0]?.last ?? null
 }
 
 /** Returns how many; 0: none is left. */

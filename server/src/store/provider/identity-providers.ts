@@ -77,7 +77,7 @@ export async function endSessionsOf(
 ): Promise<readonly string[]> {
   const { rows } = await tx.query<{ userId: string }>(
     `delete from sessions s using users u
-     where u.id = s.user_id and s.account_id = $1 and u.origin = 'provider' and u.issuer = $2
+     where u.id = s.user_id and u.account_id = $1 and u.origin = 'provider' and u.issuer = $2
        and ($3::text is null or u.subject = $3) and ($4::text is null or s.provider_sid = $4)
        and coalesce($3, $4) is not null
      returning s.user_id as "userId"`,

@@ -71,7 +71,7 @@ export async function readWindows(
        from applications a join grants g on g.application_id = a.id join accounts c on c.id = g.account_id
          left join early_polls e on e.device_code_id = g.device_code_id
        where a.id = any($1) and g.device_code_id is not null
-         and g.created_at >= greatest($2::timestamptz, ${SINCE}) and g.created_at < $3)
+         and g.created_at >= $2::timestamptz and g.created_at >= ${SINCE} and g.created_at < $3)
      select application_id, number, ${COUNTS}
      from codes group by grouping sets ((application_id, number), (application_id))`,
     values: [
@@ -122,7 +122,7 @@ export async function readReports(
   const { rows } = await db.query<{ id: string; accounts: number }>(
     `select a.id, count(distinct e.account_id) as accounts
      from applications a join audit_events e on e.application_id = a.id
-     where a.id = any($1) and e.${REPORTS} and e.at > greatest(now() - interval '1 day', ${SINCE})
+     where a.id = any($1) and e.${REPORTS} and e.at > now() - interval '1 day' and e.at > ${SINCE}
      group by a.id`,
     [applicationIds],
   )

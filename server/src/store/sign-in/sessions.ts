@@ -282,7 +282,7 @@ export async function deleteSessions(db: Queryable, userId: string, except: stri
 /** Ends the sessions of all users of the identity provider. Returns how many. */
 export async function deleteProviderSessions(tx: Transaction, accountId: string): Promise<number> {
   const { rowCount } = await tx.query(
-    `delete from sessions s using users u where u.id = s.user_id and s.account_id = $1 and u.origin = 'provider'`,
+    `delete from sessions s using users u where u.id = s.user_id and u.account_id = $1 and u.origin = 'provider'`,
     [accountId],
   )
   return rowCount ?? 0
