@@ -25,12 +25,12 @@ const MESSAGES = {
   popup_blocked: 'The browser blocked the window. Open the dialog directly in the click, or use mode "redirect".',
   dialog_closed: 'The window was closed before the user decided.',
   state_mismatch: 'The answer does not belong to the dialog that was opened here. Start again.',
-  access_denied: 'The user said no. Ask again only when the user starts over.',
+  access_denied: 'The user rejected the request. Ask again only when the user starts over.',
   wrong_issuer: 'The answer comes from another authorization server than the one that was asked. Start again.',
   secret_in_browser:
     'An application secret must not be in a browser, where everybody can read it. Register the application as public and leave appSecret out.',
   store: 'The store could not be read or written.',
-  unexpected_answer: 'The answer is not one that Latchkey gives. Check baseUrl and what stands between.',
+  unexpected_answer: 'The answer is not one that Latchkey gives. Check baseUrl and any proxy in between.',
   not_authorized: 'There is no credential yet. Let the user authorize the application first.',
   lacks_scope: 'The credential does not carry the scope that this needs. Ask the user for it.',
 } as const

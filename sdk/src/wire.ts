@@ -142,7 +142,7 @@ async function readAnswer(response: Response, clock: Clock, hangUp: () => void):
   if (status === 429) throw new LatchkeyError('too_many_requests', { requestId, retryAfter, refusal })
   if (status >= 500) throw new LatchkeyError('unavailable', { requestId, retryAfter, refusal })
   if (!body || (status >= 400 && refusal === undefined)) {
-    const message = `The answer (HTTP ${status}) is not one that Latchkey gives. Check baseUrl and what stands between.`
+    const message = `The answer (HTTP ${status}) is not one that Latchkey gives. Check baseUrl and any proxy in between.`
     throw new LatchkeyError('unexpected_answer', { requestId, message })
   }
   const held = /^wait\b/.test(headers.get('preference-applied') ?? '')
