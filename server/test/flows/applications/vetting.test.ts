@@ -165,7 +165,7 @@ describe('an application that no operator has looked at', () => {
     const user = await makeUser(service.context.db, service.account.slug)
     const web = await signInAs(service, user)
     const { text } = await consentOf(web, application, 'orders:read,orders:erase')
-    expect(text).toContain('asks for a far-reaching permission but has not been reviewed')
+    expect(text).toContain('asks for a high-risk permission but has not been reviewed')
     await web.submit('/connect/decision', { decision: 'allow' })
     expect(await grantIn(application, user, 'orders:erase')).toBe('unvetted')
     expect([await grantsOf(service, user), await counted(application)]).toEqual([[], 0])
