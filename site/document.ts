@@ -47,11 +47,13 @@ const HOME = {
 }
 
 function convertProse(text: string, resolve: (href: string) => string): string {
-  return text
-    .replace(/<!--[\s\S]*?-->\n*/g, '')
-    // As HTML: an image in Markdown would be looked up beside the document instead of in public/.
-    .replace(/!\[([^\]]*)\]\(([^)\s]+)\)/g, (_whole, alt: string, href: string) => imageOf(resolve(href), alt))
-    .replace(/\]\(([^)\s]+)\)/g, (_whole, href: string) => `](${resolve(href)})`)
+  return (
+    text
+      .replace(/<!--[\s\S]*?-->\n*/g, '')
+      // As HTML: an image in Markdown would be looked up beside the document instead of in public/.
+      .replace(/!\[([^\]]*)\]\(([^)\s]+)\)/g, (_whole, alt: string, href: string) => imageOf(resolve(href), alt))
+      .replace(/\]\(([^)\s]+)\)/g, (_whole, href: string) => `](${resolve(href)})`)
+  )
 }
 
 function imageOf(src: string, alt: string): string {

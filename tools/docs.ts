@@ -42,7 +42,8 @@ Programs should evaluate \`error\`: the codes on this page are part of the inter
 developers, not for end users. Do not compare it: its wording may change, and it may contain more detail than this page.
 
 The standard dialect (\`/oauth/…\`) returns \`error\` and \`error_description\`, with the error codes of the RFCs. Where the code differs, it
-is listed below. The standard dialect uses status 400 instead of 403.
+is listed below. The standard dialect uses status 400 instead of 403. The [management API](management.md#errors) adds \`remedy\`, the text after
+“What to do” below.
 
 ## Outcomes of a poll
 

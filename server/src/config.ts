@@ -275,7 +275,7 @@ export const options = {
     env: 'OUTBOUND_PRIVATE',
     fallback: 'false',
     about:
-      'Whether webhooks may be sent to private and loopback addresses, and to loopback addresses also over http: `true` or `false`. For development and tests only: in production it gives developers access to your internal network.',
+      'Whether webhooks and identity providers may have private and loopback addresses, and loopback addresses also over http: `true` or `false`. For development and tests only: in production it gives developers access to your internal network.',
     example: 'false',
     parse: (text) => oneOf('true', 'false')(text) === 'true',
   }),
@@ -283,7 +283,7 @@ export const options = {
     env: 'DNS_SERVERS',
     fallback: '',
     about:
-      'DNS servers, separated by commas, for the hosts of webhooks and the TXT records of publishers. If unset, the DNS servers of the system. Use servers that resolve public names only, so that internal names are not disclosed.',
+      'DNS servers, separated by commas, for the hosts of webhooks and identity providers, and for the TXT records of publishers. If unset, the DNS servers of the system. Use servers that resolve public names only, so that internal names are not disclosed.',
     example: '192.0.2.53,[2001:db8::53]:5353',
     parse: nameServers,
   }),
@@ -306,7 +306,7 @@ export const options = {
     env: 'SIGN_IN_FAILURES',
     fallback: '1000',
     about:
-      'E-mail addresses that may fail to sign in within 15 minutes in all accounts together, counted once per network, from browsers that never signed in. After that, such a browser is confirmed by mail. Keep it above what an ordinary Monday brings.',
+      'E-mail addresses that may fail to sign in within 15 minutes in all accounts together, counted once per network, from browsers that never signed in. After that, such a browser is confirmed by mail. Keep it above the number of failures in the busiest 15 minutes of an ordinary day.',
     example: '1000',
     parse: whole(1, 10_000_000),
   }),

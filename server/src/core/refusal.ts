@@ -8,7 +8,8 @@ export const refusals = {
     status: 400,
     standard: 'authorization_pending',
     message: 'The user has not yet processed the code. Keep polling, no faster than the interval.',
-    remedy: 'This is not an error. Poll again after `interval` seconds; `Retry-After` has the same number.',
+    remedy:
+      'This is not an error. Poll again after `Retry-After` seconds: the `interval`, less the time for which this poll was held.',
   },
   slow_down: {
     status: 400,
@@ -54,7 +55,7 @@ export const refusals = {
     standard: 'invalid_grant',
     message: 'The code, token or key is invalid, expired or revoked, or was issued to another application.',
     remedy:
-      'A code can be exchanged once, within a minute, with the same redirect URI and the matching code verifier. Only the newest refresh token is valid; using an older one revokes the grant, because it may have been stolen. Otherwise the user revoked the access or it expired: start a new authorization.',
+      'A code can be exchanged once, within a minute, with the same redirect URI and the matching code verifier. Use the newest refresh token only: an older one revokes the grant once a newer one was used, because it may have been stolen. Otherwise the user revoked the access or it expired: start a new authorization.',
   },
   unsupported_grant_type: {
     status: 400,
@@ -141,13 +142,14 @@ export const refusals = {
     status: 413,
     standard: 'invalid_request',
     message: 'The request body is too large.',
-    remedy: 'The limit is 16 KiB.',
+    remedy: 'The limit is 16 KiB, and 256 KiB for JSON bodies of the management API.',
   },
   unsupported_media_type: {
     status: 415,
     standard: 'invalid_request',
     message: 'Send parameters as application/x-www-form-urlencoded or multipart/form-data, in UTF-8.',
-    remedy: 'JSON and XML bodies are not supported. Send parameters in the form or in the query string.',
+    remedy:
+      'Send parameters in the form or in the query string. Only the management API and SCIM take JSON; XML bodies are not supported.',
   },
   misdirected: {
     status: 421,
