@@ -188,8 +188,10 @@ async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: st
 
 function open(misrouted: Misrouted, agents: Agents | null, mark: string): ClientRequest {
   const { to, request, target } = misrouted
-  const url = new URL(target, to.address)
-  const options = { method: request.method, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
+  const url = new URL(to.address)
+  // Not resolved against the address: a client can send `//another.host/` as a path.
+  const path = target.startsWith('/') ? target : `/${target}`
+  const options = { method: request.method, path, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
   return url.protocol === 'https:'
     ? httpsRequest(url, { ...options, agent: agents?.https ?? false })
     : httpRequest(url, { ...options, agent: agents?.http ?? false })

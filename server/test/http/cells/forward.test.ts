@@ -213,6 +213,12 @@ test.each([
     method: 'POST',
     headers: { host: `${ELSEWHERE}.service.example` },
   },
+  {
+    what: 'a path like an address of another host',
+    path: '//127.0.0.1:1/latest/meta-data',
+    method: 'GET',
+    headers: { host: `${ELSEWHERE}.service.example` },
+  },
   { what: 'a dialog', path: `/dialog?request=lkq_f003${'A'.repeat(44)}`, method: 'GET', headers: {} },
 ])('$what of another cell leads there', async ({ path, method, headers }) => {
   const answer = await post(one.address, path, {
