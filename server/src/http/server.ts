@@ -130,6 +130,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
       const forward = async (to: Cell, body: Buffer | null, poll = false) => {
         const target = query === '' ? path : `${path}?${query}`
+        if (draining) response.setHeader('connection', 'close')
         await forwarder?.forward({
           to,
           body,
