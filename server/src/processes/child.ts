@@ -8,6 +8,9 @@ import type { Order, Report } from './messages.ts'
 /** A process that is too busy to report within this time is counted with its last report. */
 export const METRICS_MS = 2_000
 
+/** Stands for the number of a report, which are counted from 1: there will be none. */
+const ENDED = 0
+
 export type Child = {
   readonly pid: number
   readonly startedAt: number
@@ -48,6 +51,8 @@ export function startChild(): Child {
   })
   // A rejection that no caller awaits would end the supervisor.
   listening.catch(() => {})
+  // Once and not per question: `ended` would keep every one of them until the process ends.
+  void ended.then(() => answered(ENDED))
   const ask = () =>
     new Promise<void>((resolve) => {
       asked += 1
@@ -57,8 +62,7 @@ export function startChild(): Child {
         clearTimeout(timer)
         resolve()
       }
-      answered = (answeredId) => answeredId === id && settle()
-      void ended.then(settle)
+      answered = (answeredId) => (answeredId === id || answeredId === ENDED) && settle()
       send({ order: 'metrics', id })
     })
   return {

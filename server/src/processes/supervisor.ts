@@ -141,7 +141,8 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
       const address = await startOne().catch(() => {
         throw new CommandRefused('The first process did not start.')
       })
-      await Promise.all(Array.from({ length: count - 1 }, () => startOne()))
+      // Otherwise `stop` was called meanwhile, and would not end them.
+      if (!stopping.signal.aborted) await Promise.all(Array.from({ length: count - 1 }, () => startOne()))
       return address
     },
     failed: failure.promise,

@@ -1,10 +1,14 @@
 /** `latchkey serve --processes`: one port, one set of metrics, and nobody notices when a process is replaced. */
+import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { METRICS_MS } from '../../../src/processes/child.ts'
 import { Device, post } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
+import { makeEnvironment } from '../../rig/make.ts'
+import { EXECUTABLE } from '../../rig/process/executable.ts'
 import { isRunning, listeningPids, type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
+import { spawnTied } from '../../rig/process/tied-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { pollWithoutEnd } from './poll-without-end.ts'
 
@@ -95,6 +99,23 @@ it.concurrent('several readers of the metrics at the same moment all get them wi
   expect(performance.now() - startedAt).toBeLessThan(METRICS_MS)
   expect(read).toEqual(read.map(() => PROCESSES))
   await server.kill('SIGTERM')
+})
+
+it.concurrent('SIGTERM while the first process starts ends the supervisor, and no further process is started', async () => {
+  const settings = { DATABASE_URL: service.database.url, DRAIN_SECONDS: '1', METRICS_PORT: '0', LOG_LEVEL: 'info' }
+  const child = spawnTied('KILL', process.execPath, [EXECUTABLE, 'serve', '--processes', String(PROCESSES)], {
+    env: { PATH: process.env.PATH, ...makeEnvironment(settings) },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  let log = ''
+  child.stdout?.on('data', (chunk) => {
+    if (!log.includes('metrics_listening') && `${log}${chunk}`.includes('metrics_listening')) child.kill('SIGTERM')
+    log += chunk
+  })
+  await once(child, 'exit')
+  expect(log.split('"event":"stopped"').length - 1).toBeLessThanOrEqual(2)
+  expect(log).toContain('"event":"stopped"')
+  expect(log.split('"event":"listening"').length - 1).toBeLessThanOrEqual(1)
 })
 
 async function readSample(server: ServerProcess, name: string): Promise<number> {
