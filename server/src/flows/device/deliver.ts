@@ -57,6 +57,7 @@ async function settleHere(tx: Transaction, ticket: DeliveryTicket, how: Settleme
 /** Retries for half a minute, in case PostgreSQL, or the other cell, becomes unavailable after the answer was sent. */
 const TRY_EVERY_MS = 500
 const TRIES = 60
+const TRY_FOR_MS = TRY_EVERY_MS * 60
 
 /** Stores whether an answer was sent or lost. Retries while PostgreSQL is unavailable; never throws. */
 export function settle(context: Context, work: (tx: Transaction) => Promise<void>): Promise<void> {
@@ -65,7 +66,8 @@ export function settle(context: Context, work: (tx: Transaction) => Promise<void
 
 async function persist(context: Context, work: () => Promise<void>): Promise<void> {
   let failure: unknown
-  for (let attempt = 0; attempt < TRIES; attempt += 1) {
+  const until = performance.now() + TRY_FOR_MS
+  for (let attempt = 0; attempt < TRIES && (attempt === 0 || performance.now() < until); attempt += 1) {
     if (attempt > 0) await sleep(TRY_EVERY_MS, undefined, { ref: false })
     try {
       return await work()
