@@ -1,5 +1,6 @@
 /** Cells on the command line: the first one, further ones, and buckets for large accounts. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { isSlug } from '../../core/accounts/account.ts'
 import { PREFIXES } from '../../core/cells/code-prefix.ts'
 import { BUCKETS, type Cell, type CellMap, homeOf, MAX_CELL, shareFor } from '../../core/cells/map.ts'
 import {
@@ -127,7 +128,7 @@ async function waitForCopy(session: Session): Promise<boolean> {
 
 /** Gives an account that will be large a bucket of its own, before it is created. */
 export async function reserveBucket(db: Postgres, slug: string, cell: number): Promise<Registered<{ bucket: number }>> {
-  const problem = await problemOfPlace(db)
+  const problem = isSlug(slug) ? await problemOfPlace(db) : `No account can have the slug "${slug}".`
   if (problem !== null) return refused(problem)
   return db.transaction(async (tx) => {
     const version = (await nextMapVersion(tx)) ?? 0
