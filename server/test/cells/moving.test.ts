@@ -162,14 +162,21 @@ test('codes that were claimed or decided before the move are decided and deliver
   }
 }, 120_000)
 
-test('a user of another account does not get a code that moved with its claimant', async () => {
-  const [user, other] = [await all.makeMember(A), await all.makeMember(HOME)]
-  const code = await all.device(HOME).code()
-  expect((await all.enter(A, user, code.user_code)).outcome).toBe('claimed')
-  await move([user.bucket], A, B)
-  expect((await all.enter(HOME, other, code.user_code)).outcome).not.toBe('claimed')
-  expect((await factsOf(all, code)).holders).toEqual([B])
-}, 120_000)
+test.each([
+  ['the cell that issued it', HOME],
+  ['the cell that it left', A],
+])(
+  'a user of another account in %s does not get a code that moved with its claimant',
+  async (_where, cell) => {
+    const [user, other] = [await all.makeMember(A), await all.makeMember(cell)]
+    const code = await all.device(HOME).code()
+    expect((await all.enter(A, user, code.user_code)).outcome).toBe('claimed')
+    await move([user.bucket], A, B)
+    expect((await all.enter(cell, other, code.user_code)).outcome).not.toBe('claimed')
+    expect((await factsOf(all, code)).holders).toEqual([B])
+  },
+  120_000,
+)
 
 async function moveAndDie(bucket: number, from: number, to: number, dieAfter: number): Promise<string> {
   const script = fileURLToPath(new URL('./move-and-die.ts', import.meta.url))

@@ -20,6 +20,7 @@ import {
   freezeBucket,
   insertMove,
   listMoves,
+  lockMoves,
   markMoved,
   readFixedBuckets,
   readHandedCodes,
@@ -100,6 +101,8 @@ export async function moveBuckets(home: Postgres, request: MoveRequest): Promise
     throw error
   })
   try {
+    if (!(await lockMoves(source)))
+      return refused('Another "latchkey cell move" moves buckets of the same cell. Run this one when it has ended.')
     return await move({ home, source, target }, request)
   } finally {
     await Promise.all([source.close(), target.close()])

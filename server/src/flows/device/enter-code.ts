@@ -13,6 +13,7 @@ import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser } from '../../store/accounts/users.ts'
 import { findApplication, listApplications } from '../../store/applications/applications.ts'
 import { hasRecentEvent, recordEvent } from '../../store/audit/events.ts'
+import { hasMoved } from '../../store/cells/moves.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../../store/sign-in/attempts.ts'
@@ -141,7 +142,7 @@ async function claimUserCode(
     await recordEvent(tx, { kind: 'code.closed', actor, ...about })
     return { ...NOT_RECOGNISED, matchedCode: { requestedFrom: closed.requestedFrom, application } }
   }
-  if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode))) return null
+  if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode, user))) return null
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   // In test mode an application decides its own codes only.
   if (actor.kind === 'application' && actor.id !== application.id) return NOT_RECOGNISED
@@ -164,9 +165,20 @@ async function claimUserCode(
   return { result: { outcome: step.answer === 'taken' ? 'taken' : 'not_recognised' }, matchedCode }
 }
 
-/** Whether a code that is not live any more was decided or has expired in this cell. */
-async function isHere(tx: Transaction, keys: Keyset, userCode: string): Promise<boolean> {
-  return (await findByUserCode(tx, digestUserCode(keys, userCode)))?.code.handedTo === null
+/**
+ * Whether a code that is not live any more was decided or has expired in this cell. Also if it moved on with the account
+ * of another user; a user whose own account has just moved tries again.
+ */
+async function isHere(
+  tx: Transaction,
+  keys: Keyset,
+  userCode: string,
+  user: { readonly accountId: string } | null,
+): Promise<boolean> {
+  const code = (await findByUserCode(tx, digestUserCode(keys, userCode)))?.code
+  if (code === undefined || code.handedTo === null) return code !== undefined
+  const movedOn = code.issuedBy !== null && code.handedTo !== code.issuedBy
+  return movedOn && !(await hasMoved(tx, user?.accountId ?? ''))
 }
 
 const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const

@@ -1,9 +1,17 @@
 /** The tables applications and application_secrets. Every process holds a copy of all rows and pulls changes. */
 import type { Application, Publisher } from '../../core/applications/application.ts'
 import type { TestMode } from '../../core/applications/test-mode.ts'
+import { isMoving } from '../cells/moves.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
-import { allowLongQueries, LONG_QUERY, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
+import {
+  allowLongQueries,
+  LONG_QUERY,
+  type Postgres,
+  type Queryable,
+  type Transaction,
+  Unavailable,
+} from '../postgres/postgres.ts'
 
 type Row = {
   id: string
@@ -162,7 +170,12 @@ export type NewApplication = Omit<
 
 /** Call under `lockAccount`: the account becomes a publisher. */
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
-  await tx.query('update accounts set publisher = true where id = $1 and not publisher', [application.accountId])
+  const { rowCount } = await tx.query('update accounts set publisher = true where id = $1 and not publisher', [
+    application.accountId,
+  ])
+  // A publisher's account is replicated to every cell. One that has a copy of it already would replicate nothing more.
+  if (rowCount === 1 && (await isMoving(tx, application.accountId)))
+    throw new Unavailable('the account moves to another cell')
   const changed = await nextChange(tx)
   await tx.query(
     `insert into applications

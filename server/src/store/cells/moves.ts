@@ -28,6 +28,25 @@ export async function deleteMove(db: Queryable, bucket: number): Promise<void> {
   await db.query('delete from bucket_moves where bucket = $1', [bucket])
 }
 
+/** A command that was killed a moment ago loses the lock with its connection. */
+const ALONE_MS = 100
+const ALONE_TRIES = 50
+
+/**
+ * One command at a time moves buckets out of a cell, until its session ends. A second one would copy outdated rows over
+ * those that have moved, and delete in the target what the first has deleted in the source. False: another one is running.
+ */
+export async function lockMoves(source: Session): Promise<boolean> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { rows } = await source.query<{ locked: boolean }>(
+      "select pg_try_advisory_lock(hashtextextended('moving buckets', 0)) as locked",
+    )
+    if (rows[0]?.locked) return true
+    if (attempt === ALONE_TRIES) return false
+    await sleep(ALONE_MS)
+  }
+}
+
 /** `state`: of the row in the map, which only the home cell changes. */
 export async function saveBucket(
   tx: Transaction,
@@ -42,11 +61,18 @@ export async function saveBucket(
   ])
 }
 
-/** Buckets with accounts that have to stay: those that registered an application, and the operators'. */
+/**
+ * Buckets with accounts that have to stay: those that registered an application, and the operators', also former ones,
+ * to whose users reviews and changes of operators refer.
+ */
 export async function readFixedBuckets(db: Queryable): Promise<ReadonlyMap<number, string>> {
   const { rows } = await db.query<{ bucket: number; slug: string }>(
     `select a.bucket, min(a.slug) as slug from accounts a
      where a.publisher or a.has_operators or exists (select from applications p where p.account_id = a.id)
+       or a.id in (select account_id from operator_changes)
+       or a.id in (select u.account_id from users u where u.id in (
+         select unnest(array[decided_by, confirmed_by, undone_by]) from review_decisions
+         union all select created_by from suspension_rules))
      group by a.bucket`,
   )
   return new Map(rows.map(({ bucket, slug }) => [bucket, slug]))
@@ -168,6 +194,14 @@ export async function hasMoved(db: Queryable, accountId: string): Promise<boolea
     'select from bucket_moves m join accounts a on a.bucket = m.bucket where m.moved and a.id = $1',
     [accountId],
   )
+  return rows.length > 0
+}
+
+/** Whether the account is being moved to another cell, or was and the move is not finished. */
+export async function isMoving(db: Queryable, accountId: string): Promise<boolean> {
+  const { rows } = await db.query('select from bucket_moves m join accounts a on a.bucket = m.bucket where a.id = $1', [
+    accountId,
+  ])
   return rows.length > 0
 }
 

@@ -33,7 +33,10 @@ export async function readCodeRow(db: Queryable, key: DeviceCodeKey): Promise<Co
   return rows[0]?.row ?? null
 }
 
-/** Inserts the copy of a row, or updates where its code is, if the copy is newer. */
+/**
+ * Inserts the copy of a row, or updates where its code is, if the copy is newer. Nothing if the code moved on with the
+ * account of the user who claimed it: the issuer does not know that.
+ */
 export async function receiveCodeRow(tx: Transaction, row: CodeRow, issuedBy: number, place: Place): Promise<void> {
   await tx.query(
     `insert into device_codes as known (id, expires_at, created_at, application_id, variant, status, key_id,
@@ -42,7 +45,8 @@ export async function receiveCodeRow(tx: Transaction, row: CodeRow, issuedBy: nu
        r.user_code_digest, r.scopes, r.state, r.requested_from, r.requested_with, $2, $3, $4
      from jsonb_populate_record(null::device_codes, $1) r
      on conflict (id, expires_at) do update set handed_to = excluded.handed_to, handovers = excluded.handovers
-       where known.handovers < excluded.handovers`,
+       where known.handovers < excluded.handovers
+         and (known.handed_to is null or known.handed_to = excluded.issued_by)`,
     [JSON.stringify(row), issuedBy, place.handedTo, place.handovers],
   )
 }

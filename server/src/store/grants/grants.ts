@@ -222,6 +222,12 @@ export function chooseGrants(condition: string): string {
   return `chosen as (select g.id from grants g where ${condition} order by g.id for no key update of g)`
 }
 
+/**
+ * Not of an account that has moved to another cell, which revokes them there: what is left here is not changed any more
+ * (`markMoved`), and deleted soon.
+ */
+const NOT_MOVED = 'not exists (select from bucket_moves m where m.moved and m.bucket = g.bucket)'
+
 /** False when the grant was revoked before: of several concurrent calls, one returns true. */
 export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -269,7 +275,7 @@ export async function restoreGrants(
   await tx.query("set local statement_timeout = '60s'")
   const { rows } = await tx.query<{ restored: number }>({
     query_timeout: 61_000,
-    text: `with ${chooseGrants('application_id = $1 and revoked_by_decision = $2')},
+    text: `with ${chooseGrants(`application_id = $1 and revoked_by_decision = $2 and ${NOT_MOVED}`)},
      restored as (
        update grants g set revoked_at = null, revocation_reason = null, revoked_by_decision = null
        from chosen where g.id = chosen.id
@@ -344,7 +350,7 @@ function revocationOf(which: Revocation): RevocationQuery {
     return { condition: 'application_id = $1 and test_ends_at is not null', of, about: { applicationId: of } }
   }
   const { applicationId: of, decisionId } = which
-  return { condition: 'application_id = $1', of, about: { applicationId: of }, decisionId }
+  return { condition: `application_id = $1 and ${NOT_MOVED}`, of, about: { applicationId: of }, decisionId }
 }
 
 export function grantFrom(row: GrantRow): Grant {
