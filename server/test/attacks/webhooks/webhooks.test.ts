@@ -36,7 +36,8 @@ beforeAll(async () => {
     if (type === 'A') asked += 1
     return answer(asked)
   })
-  service = await startTestService()
+  // Stated, because with users of an identity provider on this machine the rig allows it.
+  service = await startTestService({ OUTBOUND_PRIVATE: 'false' })
   quiet = await startTestService({ DNS_SERVERS: names.address }, { clock: true, listen: false })
   administrator = await makeUser(service.context.db, service.account.slug)
   web = await signInAs(service, administrator)
