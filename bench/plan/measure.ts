@@ -14,29 +14,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import pg from 'pg'
 import { closeContext, createContext } from '../../server/src/app.ts'
-import {
-  ACCOUNTS_MAP,
-  accountsMap,
-  BUCKETS_MAP,
-  bucketsMap,
-  haproxyConfig,
-} from '../../server/src/core/cells/haproxy.ts'
-import { BUCKETS, type CellMap } from '../../server/src/core/cells/map.ts'
 import { Device } from '../../server/test/rig/device.ts'
 import { startOwnPostgres } from '../../server/test/rig/engines/own-postgres.ts'
 import { makeAccount, makeApplication, makeConfig } from '../../server/test/rig/make.ts'
 import { startServerProcess } from '../../server/test/rig/process/server-process.ts'
-import { spawnTied } from '../../server/test/rig/process/tied-process.ts'
 import { fillGate } from '../../server/test/scale/gate-keys.ts'
 import { startHeldDevices } from '../../server/test/scale/held-devices.ts'
 import { placePendingCodes } from '../../server/test/scale/pending-codes.ts'
 import { startPrivateRedis } from '../../server/test/scale/private-redis.ts'
-import { freePort } from '../../tools/free-port.ts'
 import { removeFolder } from '../../tools/remove-folder.ts'
 import { postingScript } from '../against-bare.ts'
 import { describeMachine } from '../machine.ts'
 import { FIGURES_FILE, type MeasuredFigures } from './figures.ts'
 import { endedChildrenSeconds, processorSeconds } from './processor-time.ts'
+import { startProxy } from './proxy.ts'
 
 const PATH = '/auth/oauth/device/polling'
 
@@ -52,6 +43,8 @@ const HELD = 3_000
 /** One wait: each device polls once. */
 const HELD_SECONDS = 25
 const IDLE_SECONDS = 5
+/** More than the cores of this machine, which the load generator and the engines need as well. */
+const PROCESSES = 6
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-plan-'))
 const postgres = await startOwnPostgres()
@@ -74,12 +67,14 @@ const application = await makeApplication(context.db, context.config, (await mak
 const { codes, bytes } = await placePendingCodes(context, { query }, application.id, CODES)
 await closeContext(context)
 const server = await startServerProcess(environment)
+/** The first one, and others while they are measured together. */
+const servers = [server]
 const device = new Device(server.address, application)
 
 type Spent = Readonly<Record<'server' | 'redis' | 'postgres', number>>
 
 const spent = (): Spent => ({
-  server: processorSeconds([server.pid]),
+  server: processorSeconds(servers.map(({ pid }) => pid)),
   redis: processorSeconds([redis.pid]),
   // The postmaster is the first; connections that are idle for long end.
   postgres: processorSeconds(postgres.pids()) + endedChildrenSeconds(postgres.pids()[0] ?? 0),
@@ -221,6 +216,7 @@ try {
   const held = await measure('held poll', holdPolls, idle, 2)
   devices.stop()
   const proxied = await measureProxy()
+  const crowded = await measureSharedCores(idle)
 
   const of = (part: keyof Spent) => ({
     poll: rounded(hinted[part]),
@@ -230,6 +226,7 @@ try {
     heldPoll: rounded(held[part]),
     codeRequest: rounded(codeRequest[part]),
     idleProcess: rounded(idle[part]),
+    sharedCore: rounded(Math.max(0, crowded[part] - alone[part])),
   })
   const origin = { command: 'npm run measure:plan', machine: await describeMachine({ query }) }
   const measured: Omit<MeasuredFigures, 'memory'> = {
@@ -240,7 +237,15 @@ try {
         redis: of('redis'),
         postgres: of('postgres'),
         // What a request costs the proxy does not depend on what it asks.
-        haproxy: { poll: proxied, wakeUp: 0, read: 0, heldPoll: proxied, codeRequest: proxied, idleProcess: 0 },
+        haproxy: {
+          poll: proxied,
+          wakeUp: 0,
+          read: 0,
+          heldPoll: proxied,
+          codeRequest: proxied,
+          idleProcess: 0,
+          sharedCore: 0,
+        },
       },
     },
     bytes: {
@@ -264,32 +269,45 @@ try {
   removeFolder(folder)
 }
 
-/** Microseconds of HAProxy for a poll, routed by its device code. */
+/** Microseconds of HAProxy for a poll. */
 async function measureProxy(): Promise<number> {
-  const listen = `127.0.0.1:${await freePort()}`
-  const cell = { id: 1, name: 'one', address: server.address, home: true }
-  const map: CellMap = {
-    version: 1,
-    cells: new Map([[1, cell]]),
-    buckets: new Map(Array.from({ length: BUCKETS }, (_, bucket) => [bucket, 1])),
-    prefixes: [],
-    accountBuckets: new Map(),
-  }
-  const settings = { host: 'service.example', folder, bind: listen, socket: join(folder, 'socket') }
-  const config = join(folder, 'haproxy.cfg')
-  writeFileSync(config, haproxyConfig(settings, [{ id: 1, servers: [new URL(server.address).host] }]))
-  writeFileSync(join(folder, BUCKETS_MAP), bucketsMap(map))
-  writeFileSync(join(folder, ACCOUNTS_MAP), accountsMap(map))
-  const proxy = spawnTied('TERM', '/usr/sbin/haproxy', ['-db', '-f', config], { stdio: 'ignore' })
+  const proxy = await startProxy(folder, [server.address])
   try {
-    await sleep(3_000)
-    const before = processorSeconds([proxy.pid ?? 0])
-    const polls = await poll(`http://${listen}`)
-    const each = ((processorSeconds([proxy.pid ?? 0]) - before) * 1e6) / polls
+    const before = processorSeconds([proxy.pid])
+    const polls = await poll(proxy.address)
+    const each = ((processorSeconds([proxy.pid]) - before) * 1e6) / polls
     console.log('HAProxy', { polls, microseconds: each })
     return rounded(each)
   } finally {
-    proxy.kill('SIGTERM')
+    proxy.stop()
+  }
+}
+
+/** A poll, where there are more processes than cores. `idle`: as for `measure`, of one process. */
+async function measureSharedCores(idle: Spent): Promise<Spent> {
+  const others = await Promise.all(Array.from({ length: PROCESSES - 1 }, () => startServerProcess(environment)))
+  servers.push(...others)
+  const proxy = await startProxy(
+    folder,
+    servers.map(({ address }) => address),
+  )
+  try {
+    for (let round = 0; round < 3; round += 1) await poll(proxy.address)
+    const idleOfAll = {
+      server: PROCESSES * idle.server,
+      redis: PROCESSES * idle.redis,
+      postgres: PROCESSES * idle.postgres,
+    }
+    const fill = async () => {
+      await redis.forgetEverything()
+      await fillGate(redis, codes.ids)
+      return poll(proxy.address)
+    }
+    return await measure('poll with a hint, processes share cores', fill, idleOfAll)
+  } finally {
+    proxy.stop()
+    servers.splice(1)
+    await Promise.all(others.map((other) => other.kill('SIGTERM')))
   }
 }
 

@@ -19,6 +19,8 @@ export type Processor = {
   readonly heldPoll: number
   readonly codeRequest: number
   readonly idleProcess: number
+  /** In addition, a poll where processes share cores: others replace what is in the caches, and interrupt it. */
+  readonly sharedCore: number
 }
 
 export type Figures = {
@@ -56,6 +58,8 @@ export type Load = {
   readonly readsPerSecond: number
   readonly heldPollsPerSecond: number
   readonly codeRequestsPerSecond: number
+  /** There are more processes than cores. */
+  readonly sharedCores: boolean
 }
 
 export type Cost = {
@@ -98,6 +102,7 @@ export function loadOf(figures: Figures, demand: Demand): Load {
     readsPerSecond: Math.min(polls, devices / HINT_SECONDS),
     heldPollsPerSecond: held ? devices / Math.max(HOLD_SECONDS, intervalSeconds) : 0,
     codeRequestsPerSecond: devices / lifetimeSeconds,
+    sharedCores: false,
   }
   const busy = coresIfBusy(figures.processor.server, rates)
   const usableShare = BUSY - figures.processor.server.idleProcess / MICROSECONDS
@@ -148,7 +153,7 @@ const wakeUpsOf = ({ wakeUp }: Processor, { pollsPerSecond }: Rates) => (pollsPe
 
 function workOf(processor: Processor, rates: Rates): number {
   const microseconds =
-    rates.pollsPerSecond * processor.poll +
+    rates.pollsPerSecond * (processor.poll + (rates.sharedCores ? processor.sharedCore : 0)) +
     rates.readsPerSecond * processor.read +
     rates.heldPollsPerSecond * processor.heldPoll +
     rates.codeRequestsPerSecond * processor.codeRequest

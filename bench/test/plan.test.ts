@@ -21,6 +21,7 @@ const processor = (poll: number, wakeUp = 0): Processor => ({
   heldPoll: 100,
   codeRequest: 1_000,
   idleProcess: 10_000,
+  sharedCore: 150,
 })
 
 const FIGURES: Figures = {
@@ -115,6 +116,13 @@ describe('the cost', () => {
     // 1.2 cores of 4 processes: they are idle for 70 % of the time, and so are 70 % of the polls alone.
     expect(costs(wakeUp)).toBeCloseTo(1.2, 6)
     expect(costs(wakeUp)).toBeCloseTo(0.5 + 1 * (1 - costs(wakeUp) / processes), 6)
+  })
+
+  test('a poll takes longer where processes share cores, which a plan does not assume', () => {
+    const load = loadOf(FIGURES, DEMAND)
+    expect(load.sharedCores).toBe(false)
+    const [own, shared] = [load, { ...load, sharedCores: true }].map((each) => costOf(FIGURES, each, 500).cores.server)
+    expect((shared ?? 0) - (own ?? 0)).toBeCloseTo(200_000 * 0.000_15, 6)
   })
 
   test('HAProxy is needed only in front of several cells', () => {

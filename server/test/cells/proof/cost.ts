@@ -2,26 +2,22 @@
  * Processor time of a poll in three cells, compared with the same servers as one installation without cells: six processes each,
  * behind HAProxy each, in alternating rounds, so that only the cells differ and whatever else the machine does meets both.
  */
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { endedChildrenSeconds, processorSeconds } from '../../../../bench/plan/processor-time.ts'
+import { startProxy } from '../../../../bench/plan/proxy.ts'
 import { createRedis } from '../../../../tools/engine-processes.ts'
 import { freePort } from '../../../../tools/free-port.ts'
 import { closeContext, createContext } from '../../../src/app.ts'
-import { ACCOUNTS_MAP, accountsMap, BUCKETS_MAP, bucketsMap, haproxyConfig } from '../../../src/core/cells/haproxy.ts'
-import { BUCKETS, type CellMap } from '../../../src/core/cells/map.ts'
 import { openPostgres } from '../../../src/store/postgres/postgres.ts'
-import { accepting } from '../../interop/accepting.ts'
 import { startOwnPostgres } from '../../rig/engines/own-postgres.ts'
 import { makeAccount, makeApplication, makeConfig } from '../../rig/make.ts'
 import { startServerProcess } from '../../rig/process/server-process.ts'
-import { spawnTied } from '../../rig/process/tied-process.ts'
 import { placePendingCodes } from '../../scale/pending-codes.ts'
 import { type Load, runLoad } from '../../scale/poll-load.ts'
 import type { Harness } from './harness.ts'
 import { round, type WaitingCode } from './waiting-codes.ts'
 
-const HAPROXY = '/usr/sbin/haproxy'
 const PROCESSES = 6
 
 /** Codes of each cell that are polled: each again and again, so that most polls end at the gate. */
@@ -148,21 +144,18 @@ async function withSingle<T>(folder: string, codeCount: number, work: (single: A
     const { application, codes } = await placeInSingle(environment, codeCount)
     const servers = await Promise.all(Array.from({ length: PROCESSES }, () => startServerProcess(environment)))
     stops.push(() => Promise.all(servers.map((server) => server.kill('SIGKILL'))))
-    const listen = `127.0.0.1:${await freePort()}`
-    const proxy = startProxy(
+    const proxy = await startProxy(
       folder,
-      listen,
-      servers.map(({ address }) => new URL(address).host),
+      servers.map(({ address }) => address),
     )
-    stops.push(() => proxy.kill('SIGTERM'))
-    await accepting(listen)
+    stops.push(() => proxy.stop())
     return await work({
-      load: { address: `http://${listen}`, application, ...codes },
+      load: { address: proxy.address, application, ...codes },
       spent: () => ({
         server: processorSeconds(servers.map(({ pid }) => pid)),
         redis: processorSeconds([redis.pid() ?? 0]),
         postgres: secondsOfPostgres(postgres.pids()),
-        haproxy: processorSeconds([proxy.pid ?? 0]),
+        haproxy: processorSeconds([proxy.pid]),
       }),
     })
   } finally {
@@ -183,21 +176,4 @@ async function placeInSingle(environment: Record<string, string>, count: number)
     await db.close()
     await closeContext(context)
   }
-}
-
-/** With the configuration for one cell: the proxy does the same work as for three. */
-function startProxy(folder: string, listen: string, servers: readonly string[]) {
-  const cell = { id: 0, name: 'single', address: `http://${servers[0]}`, home: true }
-  const map: CellMap = {
-    version: 1,
-    cells: new Map([[0, cell]]),
-    buckets: new Map(Array.from({ length: BUCKETS }, (_, bucket) => [bucket, 0])),
-    prefixes: [],
-    accountBuckets: new Map(),
-  }
-  const settings = { host: 'service.example', folder, bind: listen, socket: join(folder, 'haproxy.sock') }
-  writeFileSync(join(folder, 'haproxy.cfg'), haproxyConfig(settings, [{ id: 0, servers }]))
-  writeFileSync(join(folder, BUCKETS_MAP), bucketsMap(map))
-  writeFileSync(join(folder, ACCOUNTS_MAP), accountsMap(map))
-  return spawnTied('TERM', HAPROXY, ['-db', '-f', join(folder, 'haproxy.cfg')], { stdio: 'ignore' })
 }

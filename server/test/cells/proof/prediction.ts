@@ -1,4 +1,5 @@
 /** Compares what the calculator (bench/plan) predicts for the load of this proof with what was measured. */
+import { availableParallelism } from 'node:os'
 import { readFigures } from '../../../../bench/plan/figures.ts'
 import { costOf, type Load } from '../../../../bench/plan/model.ts'
 import { median, type Round } from './cost.ts'
@@ -78,6 +79,7 @@ function loadOf(cells: number, codes: number, perSecond: number, polledCodes: nu
     readsPerSecond: polledCodes / (HINT_SECONDS + polledCodes / perSecond),
     heldPollsPerSecond: 0,
     codeRequestsPerSecond: 0,
+    sharedCores: availableParallelism() < PROCESSES,
   }
 }
 
