@@ -4,8 +4,9 @@
  *
  *   npm run bench:pages -- --large
  */
-import { Agent, request } from 'node:http'
+import { once } from 'node:events'
 import { cpus, loadavg } from 'node:os'
+import { Worker } from 'node:worker_threads'
 import { countDays } from '../server/src/flows/applications/days.ts'
 import { sealBatch } from '../server/src/flows/audit/seal.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
@@ -13,6 +14,7 @@ import { addCrowd, type CrowdSize } from '../server/test/rig/scenes/crowd.ts'
 import { type Northwind, startNorthwind } from '../server/test/rig/scenes/northwind.ts'
 import { cpuSeconds } from './against-bare.ts'
 import { openPages, type Visited } from './visited-pages.ts'
+import type { Visits } from './visitor.ts'
 
 const LARGE: CrowdSize = {
   accounts: 100_000,
@@ -54,14 +56,14 @@ async function judgeConsoles(northwind: Northwind): Promise<boolean> {
     // Seeding takes minutes, and operators sign in before it.
     OPERATOR_SESSION_IDLE: '28800',
   })
-  const agent = new Agent({ keepAlive: true, maxSockets: 1 })
+  const visitor = new Worker(new URL('./visitor.ts', import.meta.url))
   try {
     const slow: string[] = []
     let measured = 0
     for (const page of [...pages, ...(await deeperPages(northwind, pages))]) {
-      const times: number[] = []
       const before = cpuSeconds([server.pid])
-      for (let visit = 0; visit < VISITS; visit += 1) times.push(await firstByte(agent, server.address, page))
+      visitor.postMessage({ address: server.address, page, visits: VISITS } satisfies Visits)
+      const [times] = (await once(visitor, 'message')) as [number[]]
       times.sort((a, b) => a - b)
       const at = (share: number) => times[Math.floor(VISITS * share)] ?? 0
       const [p50, p99] = [at(0.5), at(0.99)]
@@ -76,7 +78,7 @@ async function judgeConsoles(northwind: Northwind): Promise<boolean> {
     )
     return slow.length === 0
   } finally {
-    agent.destroy()
+    await visitor.terminate()
     await server.kill('SIGTERM')
   }
 }
@@ -135,18 +137,5 @@ async function deeperPages({ service, ann }: Northwind, pages: readonly Visited[
   return Object.entries(paths).flatMap(([like, each]) => {
     const known = pages.find(({ name }) => name === like)
     return known ? each.map((path) => ({ ...known, name: path.slice(0, 60), path })) : []
-  })
-}
-
-function firstByte(agent: Agent, address: string, { name, path, host, cookies }: Visited): Promise<number> {
-  const begun = performance.now()
-  return new Promise((resolve, reject) => {
-    const outgoing = request(address + path, { agent, headers: { host, cookie: cookies[0] ?? '' } }, (response) => {
-      const took = performance.now() - begun
-      if (response.statusCode !== 200) reject(new Error(`the page ${name} was answered ${response.statusCode}`))
-      response.resume().on('end', () => resolve(took))
-    })
-    outgoing.on('error', reject)
-    outgoing.end()
   })
 }
