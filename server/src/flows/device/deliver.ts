@@ -56,8 +56,7 @@ async function settleHere(tx: Transaction, ticket: DeliveryTicket, how: Settleme
 
 /** Retries for half a minute, in case PostgreSQL, or the other cell, becomes unavailable after the answer was sent. */
 const TRY_EVERY_MS = 500
-const TRIES = 60
-const TRY_FOR_MS = TRY_EVERY_MS * 60
+const TRY_FOR_MS = 30_000
 
 /** Stores whether an answer was sent or lost. Retries while PostgreSQL is unavailable; never throws. */
 export function settle(context: Context, work: (tx: Transaction) => Promise<void>): Promise<void> {
@@ -65,16 +64,14 @@ export function settle(context: Context, work: (tx: Transaction) => Promise<void
 }
 
 async function persist(context: Context, work: () => Promise<void>): Promise<void> {
-  let failure: unknown
   const until = performance.now() + TRY_FOR_MS
-  for (let attempt = 0; attempt < TRIES && (attempt === 0 || performance.now() < until); attempt += 1) {
-    if (attempt > 0) await sleep(TRY_EVERY_MS, undefined, { ref: false })
+  for (;;) {
     try {
       return await work()
     } catch (error) {
       if (!(error instanceof Unavailable)) return context.events.unexpected('delivery', error)
-      failure = error
+      if (performance.now() >= until) return context.events.taskFailed('settling a delivery', error)
     }
+    await sleep(TRY_EVERY_MS, undefined, { ref: false })
   }
-  context.events.taskFailed('settling a delivery', failure)
 }
