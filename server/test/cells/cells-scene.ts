@@ -1,4 +1,5 @@
 /** What tests of codes across cells look at: who has a code, how many grants there are, what a device gets. */
+import { moveBuckets } from '../../src/flows/cells/move.ts'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { digestUserCode } from '../../src/secrets/user-code.ts'
 import type { TestCell, TestCells } from '../rig/cells.ts'
@@ -30,6 +31,22 @@ export async function grantWithRetries(all: TestCells, id: number, user: MadeUse
       if (attempt === 5 || (error as Error).name !== 'Unavailable') throw error
     }
   }
+}
+
+/** `dialogCodeLifetimeMs`: how long a move waits for open authorization codes depends on it. */
+export function moveIn(
+  all: TestCells,
+  buckets: readonly number[],
+  [from, to]: readonly [from: number, to: number],
+  dialogCodeLifetimeMs = 60_000,
+): ReturnType<typeof moveBuckets> {
+  return moveBuckets(cellOf(all, HOME).service.context.db, {
+    buckets,
+    to,
+    sourceUrl: cellOf(all, from).url,
+    targetUrl: cellOf(all, to).url,
+    dialogCodeLifetimeMs,
+  })
 }
 
 export type Tokens = { readonly access_token: string; readonly refresh_token: string }

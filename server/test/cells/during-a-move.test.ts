@@ -1,14 +1,13 @@
 /** What else may happen while a bucket moves: another move, a revocation, a mail, a registration; and accounts that stay. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
-import { moveBuckets } from '../../src/flows/cells/move.ts'
 import { deleteMove, insertMove } from '../../src/store/cells/moves.ts'
 import { revokeGrants } from '../../src/store/grants/grants.ts'
 import { takeDueMail } from '../../src/store/mails.ts'
 import { Unavailable } from '../../src/store/postgres/postgres.ts'
 import { startTestCells, type TestCells } from '../rig/cells.ts'
 import { makeApplication } from '../rig/make.ts'
-import { A, B, cellOf, connectIn, HOME, verifyIn } from './cells-scene.ts'
+import { A, B, cellOf, connectIn, HOME, moveIn, verifyIn } from './cells-scene.ts'
 
 let all: TestCells
 beforeAll(async () => {
@@ -20,14 +19,7 @@ type Member = Awaited<ReturnType<TestCells['makeMember']>>
 
 const contextOf = (id: number) => cellOf(all, id).service.context
 
-const move = (buckets: readonly number[], from: number, to: number) =>
-  moveBuckets(contextOf(HOME).db, {
-    buckets,
-    to,
-    sourceUrl: cellOf(all, from).url,
-    targetUrl: cellOf(all, to).url,
-    dialogCodeLifetimeMs: 1_000,
-  })
+const move = (buckets: readonly number[], from: number, to: number) => moveIn(all, buckets, [from, to], 1_000)
 
 /** As a move out of A leaves it between marking the bucket and deleting its rows. */
 async function markAsMoved({ bucket }: Member): Promise<void> {

@@ -5,13 +5,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { moveBuckets } from '../../src/flows/cells/move.ts'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { MOVING, ofBucket } from '../../src/store/cells/moving-tables.ts'
 import { startTestCells, type TestCells, until } from '../rig/cells.ts'
 import { collect, post, type WireAnswer } from '../rig/device.ts'
 import { type MadeUser, makeUser } from '../rig/make.ts'
-import { A, B, cellOf, connectIn, factsOf, grantIn, HOME, type Tokens, verifyIn } from './cells-scene.ts'
+import { A, B, cellOf, connectIn, factsOf, grantIn, HOME, moveIn, type Tokens, verifyIn } from './cells-scene.ts'
 
 let all: TestCells
 beforeAll(async () => {
@@ -26,14 +25,7 @@ type Member = Awaited<ReturnType<TestCells['makeMember']>>
 
 const contextOf = (id: number) => cellOf(all, id).service.context
 
-const move = (buckets: readonly number[], from: number, to: number) =>
-  moveBuckets(contextOf(HOME).db, {
-    buckets,
-    to,
-    sourceUrl: cellOf(all, from).url,
-    targetUrl: cellOf(all, to).url,
-    dialogCodeLifetimeMs: 60_000,
-  })
+const move = (buckets: readonly number[], from: number, to: number) => moveIn(all, buckets, [from, to])
 
 /** The cell that a process of cell `seen` says the bucket is in: where it would forward a request. */
 const placeOf = (bucket: number, seen = A) => contextOf(seen).cells?.map().buckets.get(bucket) ?? -1
