@@ -19,7 +19,7 @@ export type Processor = {
   readonly heldPoll: number
   readonly codeRequest: number
   readonly idleProcess: number
-  /** In addition, a poll where processes share cores: others replace what is in the caches, and interrupt it. */
+  /** Extra cost of a poll if processes share cores: other processes evict its data from the caches, and preempt it. */
   readonly sharedCore: number
 }
 

@@ -223,8 +223,8 @@ export function chooseGrants(condition: string): string {
 }
 
 /**
- * Not of an account that has moved to another cell, which revokes them there: what is left here is not changed any more
- * (`markMoved`), and deleted soon.
+ * Excludes grants of an account that has moved to another cell: that cell revokes them. Here a trigger refuses changes of
+ * the rows that are left (`refuse_moving`), until the move deletes them.
  */
 const NOT_MOVED = 'not exists (select from bucket_moves m where m.moved and m.bucket = g.bucket)'
 
