@@ -118,8 +118,8 @@ export const mutants: readonly Mutant[] = [
   {
     id: 'H10',
     file: 'server/src/flows/device/deliver.ts',
-    text: 'const TRIES = 60',
-    replacement: 'const TRIES = 1',
+    text: 'const TRY_FOR_MS = 30_000',
+    replacement: 'const TRY_FOR_MS = 0',
     tests: ['server/test/flows/device/deliver.test.ts'],
     allows: 'when PostgreSQL is away for a moment after an answer, the same credentials are handed out again',
   },
