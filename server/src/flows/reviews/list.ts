@@ -7,19 +7,16 @@ import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../.
 import { peopleTouched } from '../../core/reviews/suspension.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { readMinutes } from '../../store/applications/series.ts'
-import { readClock } from '../../store/device/partitions.ts'
 import { allowLongQueries, type Queryable } from '../../store/postgres/postgres.ts'
-import { findDecisionInEffect, type ListedDecision, listDecisions } from '../../store/reviews/decisions.ts'
+import { type ListedDecision, listDecisions } from '../../store/reviews/decisions.ts'
 import { readReports } from '../../store/reviews/evidence.ts'
 import { findReviewedApplication, readTimeline } from '../../store/reviews/reviewed-applications.ts'
 import {
-  findListedReview,
-  findNewestReview,
+  findNewestListedReview,
   type ListedReview,
   listReviews as listStored,
   type ReviewColumn,
   type ReviewState,
-  readSeen,
 } from '../../store/reviews/reviews.ts'
 import { readDaySeries } from '../applications/days.ts'
 import type { Context } from '../context.ts'
@@ -71,14 +68,11 @@ async function readWithLongTimeout(
   applicationId: string,
 ): Promise<SeenApplication | null> {
   const { config } = context
-  const application = await findReviewedApplication(db, applicationId)
-  // Read first: a change during the following reads then makes the decision stale, instead of going unnoticed.
-  const seen = await readSeen(db, applicationId)
-  if (!application || seen === null) return null
-  const newest = await findNewestReview(db, applicationId)
-  const review = newest && (await findListedReview(db, newest.id))
-  const inEffect = await findDecisionInEffect(db, applicationId)
-  const now = await readClock(db)
+  // Read first, with `seen`: a change during the following reads then makes the decision stale, instead of going unnoticed.
+  const found = await findReviewedApplication(db, applicationId)
+  if (!found) return null
+  const { readAt, ...application } = found
+  const review = await findNewestListedReview(db, applicationId)
   return {
     ...application,
     pollIntervalSeconds: pollIntervalOf(application, config.pollIntervalSeconds),
@@ -90,23 +84,22 @@ async function readWithLongTimeout(
       warnedAt: review.warnedAt,
       appeal: review.appeal,
     },
-    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, inEffect?.id, now)),
+    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, readAt)),
     timeline: await readTimeline(db, applicationId),
     series: await readSeries(context, db, applicationId),
-    reportsByAccounts: (await readReports(db, [applicationId])).get(applicationId) ?? 0,
-    seen,
+    reportsByAccounts: (await readReports(db, [applicationId], readAt)).get(applicationId) ?? 0,
   }
 }
 
-function decisionLineOf(decision: ListedDecision, inEffectId: string | undefined, now: number): DecisionLine {
+function decisionLineOf(decision: ListedDecision, now: number): DecisionLine {
   const { id, at, decision: decided, reason, words, intervalSeconds, needsSecond } = decision
-  const { confirmedAt, undoneAt, revoked, tookEffectAt } = decision
+  const { confirmedAt, undoneAt, revoked, tookEffectAt, inEffect } = decision
   return {
     ...{ id, at, decision: decided, reason, words, intervalSeconds, needsSecond, confirmedAt, undoneAt, revoked },
     by: decision.byEmail,
     confirmedBy: decision.confirmedByEmail,
     undoneBy: decision.undoneByEmail,
-    undoable: isUndoable(decision, now) && (tookEffectAt === null || id === inEffectId),
+    undoable: isUndoable(decision, now) && (tookEffectAt === null || inEffect),
   }
 }
 

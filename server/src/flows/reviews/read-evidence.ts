@@ -22,7 +22,7 @@ export async function readCases(
   // An overload affects codes for their whole lifetime.
   const overloads = await readOverloads(db, span.from - codeLifetimeMs - 60_000, span.to)
   const gathered = await readWindows(db, applicationIds, span, { overloads, codeLifetimeMs }, thresholds)
-  const reports = await readReports(db, applicationIds)
+  const reports = await readReports(db, applicationIds, now)
   return applicationIds.map((applicationId) => ({
     applicationId,
     windows: gathered.get(applicationId)?.windows ?? [],

@@ -33,8 +33,9 @@ type DayRow = Omit<DayPoint, 'counts'> & DayCounts & { readonly counted: boolean
 
 /** The last `days`, including today. */
 export async function readDays(db: Queryable, applicationId: string, days: number): Promise<readonly DayPoint[]> {
-  const { rows } = await db.query<DayRow>(
-    `select step.day, hours.requested, hours.polls, hours.early, c.day is not null or d.day is not null as counted,
+  const { rows } = await db.query<DayRow>({
+    name: 'read-days',
+    text: `select step.day, hours.requested, hours.polls, hours.early, c.day is not null or d.day is not null as counted,
        coalesce(d.entered, 0) as entered, coalesce(d.granted, 0) as granted, coalesce(d.rejected, 0) as rejected,
        coalesce(d.new_users, 0) as "newUsers", coalesce(d.networks, 0) as networks, coalesce(d.countries, 0) as countries
      from generate_series(
@@ -47,8 +48,8 @@ export async function readDays(db: Queryable, applicationId: string, days: numbe
      left join counted_days c on c.day = step.day
      left join application_days d on d.application_id = $1 and d.day = step.day
      order by step.day`,
-    [applicationId, days],
-  )
+    values: [applicationId, days],
+  })
   return rows.map(({ day, requested, polls, early, counted, ...counts }) => {
     return { day, requested, polls, early, counts: counted ? counts : null }
   })

@@ -45,12 +45,11 @@ export async function findWaitingDecision(db: Queryable, reviewId: string): Prom
 }
 
 /** The latest decision that took effect and was not undone. */
+const IN_EFFECT = `where r.application_id = $1 and d.took_effect_at is not null and d.undone_at is null
+  order by d.took_effect_at desc, d.id desc limit 1`
+
 export async function findDecisionInEffect(db: Queryable, applicationId: string): Promise<ReviewDecision | null> {
-  const { rows } = await db.query<ReviewDecision>(
-    `${DECISION} where r.application_id = $1 and d.took_effect_at is not null and d.undone_at is null
-     order by d.took_effect_at desc, d.id desc limit 1`,
-    [applicationId],
-  )
+  const { rows } = await db.query<ReviewDecision>(`${DECISION} ${IN_EFFECT}`, [applicationId])
   return rows[0] ?? null
 }
 
@@ -98,16 +97,21 @@ export type ListedDecision = ReviewDecision & {
   readonly byEmail: string
   readonly confirmedByEmail: string | null
   readonly undoneByEmail: string | null
+  /** `findDecisionInEffect`. */
+  readonly inEffect: boolean
 }
 
 /** Decisions of all reviews of an application, newest first. */
 export async function listDecisions(db: Queryable, applicationId: string): Promise<readonly ListedDecision[]> {
-  const { rows } = await db.query<ListedDecision>(
-    `select decision.*, u.email as "byEmail", c.email as "confirmedByEmail", n.email as "undoneByEmail"
+  const { rows } = await db.query<ListedDecision>({
+    name: 'list-decisions',
+    text: `select decision.*, u.email as "byEmail", c.email as "confirmedByEmail", n.email as "undoneByEmail",
+       decision.id is not distinct from (
+         select d.id from review_decisions d join reviews r on r.id = d.review_id ${IN_EFFECT}) as "inEffect"
      from (${DECISION} where r.application_id = $1) decision join users u on u.id = decision.by
        left join users c on c.id = decision."confirmedBy" left join users n on n.id = decision."undoneBy"
      order by decision.at desc, decision.id desc limit 100`,
-    [applicationId],
-  )
+    values: [applicationId],
+  })
   return rows
 }

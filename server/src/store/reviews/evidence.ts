@@ -114,17 +114,23 @@ function windowFrom(startsAt: number, row: Row | undefined): Omit<Window, 'overl
   }
 }
 
-/** Number of accounts that reported each application within the last day and since its last closed review. */
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/**
+ * Number of accounts that reported each application within the day before `now` and since its last closed review. The time
+ * is a parameter, so that PostgreSQL plans for the newest partitions alone.
+ */
 export async function readReports(
   db: Queryable,
   applicationIds: readonly string[],
+  now: number,
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await db.query<{ id: string; accounts: number }>(
     `select a.id, count(distinct e.account_id) as accounts
      from applications a join audit_events e on e.application_id = a.id
-     where a.id = any($1) and e.${REPORTS} and e.at > now() - interval '1 day' and e.at > ${SINCE}
+     where a.id = any($1) and e.${REPORTS} and e.at > $2 and e.at > ${SINCE}
      group by a.id`,
-    [applicationIds],
+    [applicationIds, new Date(now - DAY_MS)],
   )
   return new Map(rows.map(({ id, accounts }) => [id, accounts]))
 }

@@ -61,11 +61,10 @@ export async function findOpenReview(db: Queryable, applicationId: string): Prom
 }
 
 /** The open review, otherwise the newest closed one. */
+const NEWEST = 'where r.application_id = $1 order by r.closed_at is null desc, r.opened_at desc, r.id limit 1'
+
 export async function findNewestReview(db: Queryable, applicationId: string): Promise<Review | null> {
-  const { rows } = await db.query<Review>(
-    `${REVIEW} where r.application_id = $1 order by r.closed_at is null desc, r.opened_at desc, r.id limit 1`,
-    [applicationId],
-  )
+  const { rows } = await db.query<Review>(`${REVIEW} ${NEWEST}`, [applicationId])
   return rows[0] ?? null
 }
 
@@ -127,17 +126,19 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
 
 /**
  * Version of what a deciding operator sees: the open review and the application. Changes with both, but not with every
- * new figure. Null when there is no such application.
+ * new figure. For a query over `applications a` with `OPEN_REVIEW`.
  */
+export const SEEN = `concat_ws('.', coalesce(r.id::text, 'none'), coalesce(r.version, 0), a.change_number)`
+
+export const OPEN_REVIEW = 'left join reviews r on r.application_id = a.id and r.closed_at is null'
+
+/** Null when there is no such application. */
 export async function readSeen(db: Queryable, applicationId: string): Promise<string | null> {
-  const { rows } = await db.query<{ changed: number; id: string | null; version: number | null }>(
-    `select a.change_number as changed, r.id, r.version from applications a
-       left join reviews r on r.application_id = a.id and r.closed_at is null
-     where a.id = $1 and a.deleted_at is null`,
+  const { rows } = await db.query<{ seen: string }>(
+    `select ${SEEN} as seen from applications a ${OPEN_REVIEW} where a.id = $1 and a.deleted_at is null`,
     [applicationId],
   )
-  const [row] = rows
-  return row ? `${row.id ?? 'none'}.${row.version ?? 0}.${row.changed}` : null
+  return rows[0]?.seen ?? null
 }
 
 /** A review as shown in the queue. */
@@ -192,8 +193,12 @@ export async function countOpenReviews(db: Queryable): Promise<number> {
   return rows[0]?.open ?? 0
 }
 
-export async function findListedReview(db: Queryable, id: string): Promise<ListedReview | null> {
-  const { rows } = await db.query<ListedReview>(`${LISTED} where r.id = $1`, [id])
+export async function findNewestListedReview(db: Queryable, applicationId: string): Promise<ListedReview | null> {
+  const { rows } = await db.query<ListedReview>({
+    name: 'find-newest-review',
+    text: `${LISTED} ${NEWEST}`,
+    values: [applicationId],
+  })
   return rows[0] ?? null
 }
 

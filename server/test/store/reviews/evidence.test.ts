@@ -210,7 +210,7 @@ describe('reports', () => {
       "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, application_id) values (now() - $4::interval, $1, 'service', 'test', 'job', $2, $3)",
       [kind, accountId, applicationId, ago],
     )
-  const count = async () => (await readReports(service.context.db, [applicationId])).get(applicationId) ?? 0
+  const count = async () => (await readReports(service.context.db, [applicationId], Date.now())).get(applicationId) ?? 0
 
   it('are counted per account, in the last day, since the last decision', async () => {
     expect(await count()).toBe(0)
