@@ -168,7 +168,7 @@ export type ReviewedApplication = Pick<
   /** The open review, otherwise the newest. */
   readonly review: ReviewView | null
   readonly decisions: readonly DecisionLine[]
-  /** Newest first, at most 100. */
+  /** Newest first, like `decisions`; the audit log has all. */
   readonly timeline: readonly TimelineEvent[]
   readonly series: Series
   readonly reportsByAccounts: number

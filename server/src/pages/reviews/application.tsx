@@ -132,6 +132,9 @@ function About({ frame: { words }, model }: PartProps) {
         <Fact name={words.t('operator.reports')}>
           {words.t('operator.accounts_count', { accounts: model.reportsByAccounts })}
         </Fact>
+        <Fact name={words.t('layout.audit')}>
+          <a href={`/operator/audit?application=${id}`}>{words.t('operator.application_audit')}</a>
+        </Fact>
       </Facts>
     </section>
   )

@@ -101,7 +101,7 @@ export type ListedDecision = ReviewDecision & {
   readonly inEffect: boolean
 }
 
-/** Decisions of all reviews of an application, newest first. */
+/** The newest decisions of all reviews of an application. */
 export async function listDecisions(db: Queryable, applicationId: string): Promise<readonly ListedDecision[]> {
   const { rows } = await db.query<ListedDecision>({
     name: 'list-decisions',
@@ -110,7 +110,7 @@ export async function listDecisions(db: Queryable, applicationId: string): Promi
          select d.id from review_decisions d join reviews r on r.id = d.review_id ${IN_EFFECT}) as "inEffect"
      from (${DECISION} where r.application_id = $1) decision join users u on u.id = decision.by
        left join users c on c.id = decision."confirmedBy" left join users n on n.id = decision."undoneBy"
-     order by decision.at desc, decision.id desc limit 100`,
+     order by decision.at desc, decision.id desc limit 30`,
     values: [applicationId],
   })
   return rows

@@ -43,7 +43,7 @@ export async function findReviewedApplication(db: Queryable, id: string): Promis
 }
 
 /**
- * Newest first, a hundred at most. Names the application's developers and operators, but not users who reported it.
+ * The newest events first; the audit log has all. Names the application's developers and operators, but not users who reported it.
  * Excludes what users do with their own codes and grants.
  */
 export async function readTimeline(db: Queryable, applicationId: string): Promise<readonly TimelineEvent[]> {
@@ -55,7 +55,7 @@ export async function readTimeline(db: Queryable, applicationId: string): Promis
          and e.kind not in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')
      where e.application_id = $1 and (e.kind like 'application.%' or e.kind like 'review.%'
        or e.kind in ('code.reported', 'credential.reported', 'code.crowd'))
-     order by e.at desc, e.id desc limit 100`,
+     order by e.at desc, e.id desc limit 30`,
     values: [applicationId],
   })
   return rows
