@@ -34,7 +34,7 @@ const REFRESH_MS = 1_000
 const DECISIONS_MS = 250
 
 /** After a bucket has moved, changes of its accounts are refused until the process has read the new map. */
-const CELL_MAP_MS = 250
+const CELL_MAP_MS = 100
 
 /** With a second for the caches of grants, other cells revoke within two seconds what the home cell has revoked. */
 const REVOCATIONS_MS = 250

@@ -99,3 +99,37 @@ test('an account of former operators stays: what they decided refers to them', a
   )
   expect(await move([user.bucket], A, B)).toMatchObject({ outcome: 'refused' })
 }, 60_000)
+
+test('sessions that end while their account is copied have ended in the target, too', async () => {
+  const user = await all.makeMember(A)
+  const { pool } = cellOf(all, A)
+  await pool.query(
+    `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, expires_at)
+     select gen_random_uuid(), account_id, id, 1, now(), now(), now(), now() + interval '1 hour'
+     from users, generate_series(1, 5000) where id = $1`,
+    [user.id],
+  )
+  const sessionsIn = async (cell: number) => {
+    const { rows } = await cellOf(all, cell).pool.query<{ id: string }>(
+      'select id from sessions where user_id = $1 order by id',
+      [user.id],
+    )
+    return rows.map(({ id }) => id)
+  }
+  const live = await sessionsIn(A)
+  let frozen = false
+  const endSessions = async () => {
+    while (!frozen && live.length > 1_000) {
+      await pool.query('delete from sessions where id = $1', [live[0]]).then(
+        () => live.shift(),
+        () => {
+          frozen = true
+        },
+      )
+    }
+  }
+  const [moved] = await Promise.all([move([user.bucket], A, B), endSessions()])
+  expect(moved.outcome).toBe('done')
+  expect(frozen).toBe(true)
+  expect(await sessionsIn(B)).toEqual(live)
+}, 60_000)

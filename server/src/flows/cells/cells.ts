@@ -1,6 +1,6 @@
 /**
  * The cells of a divided installation, as a process of one of them sees them: its copy of the map, which is compared
- * with PostgreSQL four times a second (CELL_MAP_MS in jobs/background.ts), and questions to other cells.
+ * with PostgreSQL ten times a second (CELL_MAP_MS in jobs/background.ts), and questions to other cells.
  */
 import type { CellLink } from '../../cell-link.ts'
 import { prefixesOf } from '../../core/cells/code-prefix.ts'

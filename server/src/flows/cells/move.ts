@@ -9,7 +9,15 @@ import { homeOf } from '../../core/cells/map.ts'
 import { bucketOfSlug } from '../../secrets/bucket.ts'
 import { readAppliedRevocation, readLastRevocation } from '../../store/applications/revocations.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { copyChanges, copyRows, countRows, deleteMissing, deleteRows, readHorizon } from '../../store/cells/copy.ts'
+import {
+  copyRows,
+  countRows,
+  deleteMissing,
+  deleteRows,
+  readChanges,
+  readHorizon,
+  receiveChanges,
+} from '../../store/cells/copy.ts'
 import { nextMapVersion, readAccountBucket, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
 import {
   announceBucket,
@@ -226,9 +234,11 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
     const frozenAt = performance.now()
     if (await freezeBucket(source, bucket, FREEZE_MS)) {
       try {
-        const ready =
-          (await countOpenDialogs(source, bucket, dialogCodeLifetimeMs)) === 0 && (await hasRevoked(sides.home, source))
-        if (ready) {
+        const [openDialogs, revoked] = await Promise.all([
+          countOpenDialogs(source, bucket, dialogCodeLifetimeMs),
+          hasRevoked(sides.home, source),
+        ])
+        if (openDialogs === 0 && revoked) {
           rows += await copyLast(sides, each, horizon)
           await inTransaction(source, async (tx) => {
             await markMoved(tx, each)
@@ -275,7 +285,7 @@ async function copyPass({ source, target }: Sides, bucket: number, horizon: stri
       for (const table of tables) rows += await copyRows(from, target, table, bucket)
     } else {
       for (const table of tables.toReversed()) await deleteMissing(from, target, table, bucket)
-      rows += await copyChanges(from, target, tables, bucket, horizon)
+      rows += (await receiveChanges(target, await readChanges(from, tables, bucket, horizon))).written
     }
     return since
   })
@@ -293,12 +303,13 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
     const fixed = (await readFixedBuckets(from)).get(bucket)
     if (fixed !== undefined) throw new Error(`the account "${fixed}" registered an application meanwhile`)
     return inTransaction(target, async (to) => {
-      const rows = await copyChanges(from, to, MOVING, bucket, horizon)
+      const [changes, before] = await Promise.all([readChanges(from, MOVING, bucket, horizon), countRows(to, bucket)])
+      const { inserted, written } = await receiveChanges(to, changes)
       // Every row of the source is in the target now, so equal numbers mean equal rows.
-      const [there, here] = await Promise.all([countRows(to, bucket), countRows(from, bucket)])
-      if (there !== here) throw new Outdated()
+      for (const [name, { count }] of changes)
+        if (count !== (before.get(name) ?? 0) + (inserted.get(name) ?? 0)) throw new Outdated()
       await announceBucket(to, bucket)
-      return rows
+      return written
     })
   })
 }

@@ -32,12 +32,12 @@ export async function readHorizon(db: Queryable): Promise<string> {
 
 const changedSince = (horizon: string) => `age(t.xmin) <= age('${horizon}'::xid)`
 
-const rowsOf = (table: MovingTable, bucket: number, changed: string) =>
-  `select '${table.name}' as name, t::text as row from ${table.name} t
-   where ${ofBucket(table).replaceAll('$1', String(bucket))} and ${table.only ?? 'true'} and ${changed}`
+/** `from` clause of the rows that move. */
+const rowsOf = (table: MovingTable, bucket: number) =>
+  `from ${table.name} t where ${ofBucket(table).replaceAll('$1', String(bucket))} and ${table.only ?? 'true'}`
 
-/** Inserts or replaces rows of a table. */
-async function receiveRows(target: Queryable, table: MovingTable, rows: readonly string[]): Promise<void> {
+/** Inserts or replaces rows of a table. Returns how many it inserted. */
+async function receiveRows(target: Queryable, table: MovingTable, rows: readonly string[]): Promise<number> {
   const { name } = table
   const { key, copied } = await readColumns(target, name)
   const values = copied.map((column) => `(r.row).${column}`)
@@ -45,8 +45,15 @@ async function receiveRows(target: Queryable, table: MovingTable, rows: readonly
   const conflict = replaced.length === 0 ? 'nothing' : `update set ${replaced.join(', ')}`
   const insert = `insert into ${name} (${copied.join(', ')}) select ${values.join(', ')}
     from (select given::${name} as row from unnest($1::text[]) given offset 0) r
-    ${table.late ? '' : `on conflict (${key.join(', ')}) do ${conflict}`}`
-  for (let from = 0; from < rows.length; from += BATCH) await target.query(insert, [rows.slice(from, from + BATCH)])
+    ${table.late ? '' : `on conflict (${key.join(', ')}) do ${conflict}`}
+    returning xmax = 0 as inserted`
+  let inserted = 0
+  for (let from = 0; from < rows.length; from += BATCH) {
+    // Only a row that was replaced has an xmax: the transaction that locked it.
+    const { rows: received } = await target.query<{ inserted: boolean }>(insert, [rows.slice(from, from + BATCH)])
+    inserted += received.filter((row) => row.inserted).length
+  }
+  return inserted
 }
 
 /** Copies all rows of a table, a batch at a time. `source`: in a transaction. Returns how many. */
@@ -56,7 +63,7 @@ export async function copyRows(
   table: MovingTable,
   bucket: number,
 ): Promise<number> {
-  await source.query(`declare moving no scroll cursor for ${rowsOf(table, bucket, 'true')}`)
+  await source.query(`declare moving no scroll cursor for select t::text as row ${rowsOf(table, bucket)}`)
   let count = 0
   for (;;) {
     const { rows } = await source.query<{ row: string }>(`fetch ${BATCH} from moving`)
@@ -72,30 +79,42 @@ export async function copyRows(
   return count
 }
 
-/** Copies what changed since `horizon`, and all rows of `late` tables: one statement in the source. Returns how many. */
-export async function copyChanges(
+/** Rows that changed, and the number of all rows, by table. */
+export type Changes = ReadonlyMap<string, { readonly count: number; readonly rows: readonly string[] }>
+
+/** What changed since `horizon`, and all rows of `late` tables. One statement, which reads every row once. */
+export async function readChanges(
   source: Queryable,
-  target: Queryable,
   tables: readonly MovingTable[],
   bucket: number,
   horizon: string,
-): Promise<number> {
-  const selects = tables.map((table) => rowsOf(table, bucket, table.late ? 'true' : changedSince(horizon)))
-  const { rows } = await source.query<{ name: string; row: string }>(selects.join(' union all '))
-  for (const table of tables) {
-    const changed = rows.filter(({ name }) => name === table.name).map(({ row }) => row)
-    if (changed.length > 0) await receiveRows(target, table, changed)
-  }
-  return rows.length
+): Promise<Changes> {
+  const selects = tables.map((table) => {
+    const changed = table.late ? 'true' : changedSince(horizon)
+    return `select '${table.name}' as name, count(*) as count,
+      coalesce(array_agg(t::text) filter (where ${changed}), '{}') as rows ${rowsOf(table, bucket)}`
+  })
+  const { rows } = await source.query<{ name: string; count: number; rows: string[] }>(selects.join(' union all '))
+  return new Map(rows.map(({ name, ...changes }) => [name, changes]))
 }
 
-/** Number of rows of each table, as one text that can be compared. */
-export async function countRows(db: Queryable, bucket: number): Promise<string> {
-  const counts = MOVING.map(
-    (table) => `(select count(*) from ${table.name} where ${ofBucket(table)} and ${table.only ?? 'true'})`,
-  )
-  const { rows } = await db.query<{ counts: string }>(`select concat_ws(' ', ${counts.join(', ')}) as counts`, [bucket])
-  return rows[0]?.counts ?? ''
+/** Returns how many rows of each table were inserted, and how many rows were written in all. */
+export async function receiveChanges(target: Queryable, changes: Changes) {
+  const inserted = new Map<string, number>()
+  let written = 0
+  for (const table of MOVING) {
+    const { rows = [] } = changes.get(table.name) ?? {}
+    if (rows.length > 0) inserted.set(table.name, await receiveRows(target, table, rows))
+    written += rows.length
+  }
+  return { inserted, written }
+}
+
+/** Number of rows by table. */
+export async function countRows(db: Queryable, bucket: number): Promise<ReadonlyMap<string, number>> {
+  const counts = MOVING.map((table) => `select '${table.name}' as name, count(*) as count ${rowsOf(table, bucket)}`)
+  const { rows } = await db.query<{ name: string; count: number }>(counts.join(' union all '))
+  return new Map(rows.map(({ name, count }) => [name, count]))
 }
 
 /** Deletes rows in the target that are no longer in the source. */
