@@ -200,9 +200,12 @@ function open(misrouted: Misrouted, agents: Agents | null, mark: string): Client
 function headersOf({ request, body, requestId, address }: Misrouted, mark: string) {
   const { 'x-forwarded-for': _sent, 'content-length': length, ...headers } = withoutHopByHopHeaders(request.headers)
   const size = body === null ? length : body.length || undefined
+  // Node frames no body of a GET request by itself: its bytes would be read as the next request.
+  const chunked = body === null && request.headers['transfer-encoding'] !== undefined
   return {
     ...headers,
     ...(size === undefined ? {} : { 'content-length': size }),
+    ...(chunked ? { 'transfer-encoding': 'chunked' } : {}),
     ...(address === null ? {} : { 'x-forwarded-for': address }),
     'x-request-id': requestId,
     [MARK]: mark,

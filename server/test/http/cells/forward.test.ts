@@ -3,7 +3,7 @@
  * it was sent. docs/scale.md, "Cells".
  */
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type Server } from 'node:http'
+import { createServer, request as httpRequest, type IncomingHttpHeaders, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -43,6 +43,9 @@ const arrived: ('new' | 'kept')[] = []
 let databaseOfTwo: string
 const drops: (() => Promise<void>)[] = []
 
+/** Requests that `echo` received. */
+const echoed: Echoed[] = []
+
 type Echoed = { readonly headers: IncomingHttpHeaders; readonly url: string; readonly body: string }
 
 beforeAll(async () => {
@@ -50,6 +53,7 @@ beforeAll(async () => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk)
     const said: Echoed = { headers: request.headers, url: request.url ?? '', body: Buffer.concat(chunks).toString() }
+    echoed.push(said)
     response.writeHead(418, { 'content-type': 'application/json', 'x-said': 'three' })
     response.end(JSON.stringify(said))
   }).listen(0, '127.0.0.1')
@@ -230,6 +234,21 @@ test.each([
   expect((answer.body as Echoed).url).toBe(path)
   expect((answer.body as Echoed).body).toBe(method === 'POST' ? 'a=b' : '')
 })
+
+test.each(['GET', 'HEAD', 'DELETE', 'POST'])(
+  'the chunked body of a %s request is one to the other cell, and nothing else',
+  async (method) => {
+    const body = 'GET /within-the-body HTTP/1.1\r\nhost: x\r\n\r\n'
+    const headers = { ...viaProxy, host: `${ELSEWHERE}.service.example`, 'transfer-encoding': 'chunked' }
+    echoed.length = 0
+    const sent = httpRequest(`${one.address}/sign-in`, { method, headers, agent: false })
+    sent.end(body)
+    const [answer] = await once(sent, 'response')
+    answer.resume()
+    expect(answer.statusCode).toBe(418)
+    expect(echoed.map(({ url, body }) => ({ url, body }))).toEqual([{ url: '/sign-in', body }])
+  },
+)
 
 const RIGHT = { to: 2, requestId: 'id-of-the-proxy', address: CLIENT }
 
