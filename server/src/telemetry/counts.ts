@@ -15,7 +15,7 @@ export type Counts = {
   readonly unexpected: Counter<string>
   readonly auditDifferences: Counter<never>
   /** Requests that arrived in the wrong cell. */
-  readonly forwarded: Counter<'answered' | 'failed'>
+  readonly forwarded: Counter<'answered' | 'failed' | 'abandoned'>
   readonly requests: RequestCounts
   families(): readonly Family[]
 }
@@ -118,11 +118,11 @@ export function createCounts(routes: readonly string[]): Counts {
       [],
       [[]],
     ),
-    forwarded: of<'answered' | 'failed'>(
+    forwarded: of<'answered' | 'failed' | 'abandoned'>(
       'forwarded_requests',
       'Number of requests that arrived in the wrong cell and were forwarded, by whether that cell answered.',
       ['outcome'],
-      [['answered'], ['failed']],
+      [['answered'], ['failed'], ['abandoned']],
     ),
   }
   return {

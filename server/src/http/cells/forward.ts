@@ -74,7 +74,7 @@ export function createForwarder(
   { own, map, prefixes, cellOfAccount }: Pick<Cells, 'own' | 'map' | 'prefixes' | 'cellOfAccount'>,
   keys: Keyset,
   now: () => number,
-  count: Counter<'answered' | 'failed'>,
+  count: Counter<'answered' | 'failed' | 'abandoned'>,
 ): Forwarder {
   const agents: Agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   const known = new WeakMap<IncomingMessage, Forwarded | null>()
@@ -120,7 +120,8 @@ export function createForwarder(
       try {
         await forwardWithRetry(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
         count.add('answered')
-      } catch {
+      } catch (error) {
+        if (error instanceof Abandoned) return count.add('abandoned')
         count.add('failed')
         if (!misrouted.response.headersSent) throw new Refusal('unavailable')
         // The response has begun: only a closed connection tells the client that it is incomplete.
@@ -134,6 +135,9 @@ type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent }
 
 /** A keep-alive connection was closed before the first byte of the response. */
 class Stale extends Error {}
+
+/** The client disconnected before it had the whole response. */
+class Abandoned extends Error {}
 
 /**
  * Forwards a request, and retries it once if a keep-alive connection turns out to be closed. Whether the other cell
@@ -158,7 +162,7 @@ function isRepeatable({ request, body, poll }: Misrouted): boolean {
   return whole && (poll || IDEMPOTENT.has(request.method ?? ''))
 }
 
-/** `agents`: null for a new connection. Throws `Stale`. */
+/** `agents`: null for a new connection. Throws `Stale` or `Abandoned`. */
 async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: string): Promise<void> {
   const { request, response, body } = misrouted
   const outgoing = open(misrouted, agents, mark)
@@ -171,15 +175,23 @@ async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: st
     })
     outgoing.once('timeout', () => outgoing.destroy(new Error('the cell does not answer')))
   })
+  let answer: IncomingMessage | undefined
+  let abandoned = false
   // The other cell learns that the client is gone: it must not count a final answer as delivered.
-  const gone = () => outgoing.destroy()
+  const gone = () => {
+    // `pipeline` closes the response, too, if the other cell breaks off its own.
+    abandoned = !answer?.errored
+    outgoing.destroy()
+  }
   response.once('close', gone)
   try {
     if (body === null) request.pipe(outgoing)
     else outgoing.end(body)
-    const answer = await answered
+    answer = await answered
     response.writeHead(answer.statusCode ?? 502, withoutHopByHopHeaders(answer.headers))
     await pipeline(answer, response)
+  } catch (error) {
+    throw abandoned ? new Abandoned() : error
   } finally {
     response.off('close', gone)
     request.unpipe(outgoing)

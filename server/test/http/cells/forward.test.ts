@@ -123,7 +123,7 @@ async function copyOf(url: string): ReturnType<typeof createEmptyDatabase> {
   }
 }
 
-const forwarded = async (service: RunningService, outcome: 'answered' | 'failed') => {
+const forwarded = async (service: RunningService, outcome: 'answered' | 'failed' | 'abandoned') => {
   const text = await (await fetch(`${service.metricsAddress}/metrics`)).text()
   return Number(new RegExp(`^latchkey_forwarded_requests_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1])
 }
@@ -189,6 +189,24 @@ test('a held poll passes through: the decision in the other cell reaches the dev
   expect(performance.now() - begun).toBeLessThan(10_000)
   // Delivered: nothing is left for another poll.
   expect((await device.poll(device_code)).body.error).toBe('invalid')
+})
+
+test('a client that leaves a held poll is no failure of the other cell', async () => {
+  const device = new Device(one.address, application)
+  const { device_code } = await device.code()
+  const before = await forwarded(two, 'failed')
+  const sent = httpRequest(`${two.address}${POLLING}`, {
+    method: 'POST',
+    agent: false,
+    headers: { 'content-type': 'application/x-www-form-urlencoded', prefer: 'wait=20' },
+  })
+  sent.on('error', () => {})
+  sent.end(`${new URLSearchParams({ ...device.credentials, device_code })}`)
+  await expect.poll(() => one.context.heldPolls.count).toBe(1)
+  sent.destroy()
+  await expect.poll(() => one.context.heldPolls.count).toBe(0)
+  await expect.poll(() => forwarded(two, 'abandoned')).toBe(1)
+  expect(await forwarded(two, 'failed')).toBe(before)
 })
 
 test('the other cell gets the request as it was sent, with the client’s address and the id, and its answer is passed on', async () => {
