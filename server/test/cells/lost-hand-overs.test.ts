@@ -2,6 +2,7 @@
  * Hand-overs between cells with every question, every answer and half of every answer lost: one code, one grant, one set of
  * credentials, whatever happens.
  */
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestCells, type TestCells } from '../rig/cells.ts'
@@ -117,6 +118,19 @@ test('the device disconnects while the outcome is on its way from the other cell
   expect((await collect(device, code.device_code)).status).toBe(200)
   await expectDelivered(code, [A])
   expect((await device.poll(code.device_code)).body.error).toBe('invalid')
+})
+
+test('a question that breaks off within its body is no unexpected error', async () => {
+  const { service } = cellOf(all, A)
+  const { hostname, port } = new URL(service.address)
+  const unexpected = () => JSON.stringify(service.context.counts.unexpected.family().samples)
+  const before = unexpected()
+  const socket = connect(Number(port), hostname)
+  socket.write('POST /cells/look HTTP/1.1\r\nhost: x\r\nlatchkey-cell-mac: x\r\ncontent-length: 100\r\n\r\n{')
+  await sleep(200)
+  socket.destroy()
+  await sleep(500)
+  expect(unexpected()).toBe(before)
 })
 
 /** The response is confirmed after it was sent. */

@@ -83,10 +83,15 @@ export function createCellServer(context: Context, cells: Cells): CellServer {
 async function readBody(request: IncomingMessage): Promise<string> {
   const chunks: Buffer[] = []
   let bytes = 0
-  for await (const chunk of request) {
-    bytes += (chunk as Buffer).length
-    if (bytes > MAX_BYTES) throw new Refusal('not_found')
-    chunks.push(chunk as Buffer)
+  try {
+    for await (const chunk of request) {
+      bytes += (chunk as Buffer).length
+      if (bytes > MAX_BYTES) throw new Refusal('not_found')
+      chunks.push(chunk as Buffer)
+    }
+  } catch {
+    // The other side disconnected while sending; it will not receive the response.
+    throw new Refusal('not_found')
   }
   return Buffer.concat(chunks).toString()
 }
