@@ -12,7 +12,7 @@ import { singleHeader } from './header.ts'
 import { parseJson } from './json-body.ts'
 import { type FormFields, MAX_PARAMETERS, readParameters } from './parameters.ts'
 import { recordRequest } from './record-request.ts'
-import type { Endpoint, Segments } from './route.ts'
+import type { ApiRequest, Endpoint, Segments } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
 
 const RULES: FormRules = {
@@ -37,7 +37,12 @@ export function formatOf(path: string): Format {
 }
 
 /** A request that another cell has to answer. */
-export type RequestToForward = { readonly to: Cell; readonly body: Buffer; readonly poll: boolean }
+export type RequestToForward = {
+  readonly to: Cell
+  readonly body: Buffer
+  /** Answers a poll without the other cell, as pending. Null: it is not a poll. */
+  readonly answerHere: (() => Promise<void>) | null
+}
 
 /** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request has to be forwarded. */
 export type EndpointServer = (
@@ -68,8 +73,6 @@ export function createEndpointServer(
     const readAll = () => readParameters(query, isJson(route) ? undefined : form)
     const known = forwarder ? readOrNull(readAll) : null
     const to = forwarder && cellToForwardTo(forwarder, route, request, segments, known)
-    // Requests with a device code are polls, on every path.
-    if (to) return { to, body: form?.bytes ?? EMPTY, poll: known?.get('device_code') !== undefined }
     const asked = {
       parameters: () => known ?? readAll(),
       form: () => readParameters('', form),
@@ -85,11 +88,28 @@ export function createEndpointServer(
         return () => void socket.off('close', callback)
       },
     }
-    const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
-    send(answer)
-    recordRequest(context, route, asked, query.includes('secret'), answer)
+    const answering = { route, asked, query, send }
+    if (to) {
+      // Requests with a device code are polls, on every path.
+      const isPoll = known?.get('device_code') !== undefined
+      return { to, body: form?.bytes ?? EMPTY, answerHere: isPoll ? () => answerHere(context, answering) : null }
+    }
+    await answerHere(context, answering)
     return null
   }
+}
+
+type Answering = {
+  readonly route: Endpoint
+  readonly asked: ApiRequest
+  readonly query: string
+  readonly send: (answer: Answer) => void
+}
+
+async function answerHere(context: Context, { route, asked, query, send }: Answering): Promise<void> {
+  const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
+  send(answer)
+  recordRequest(context, route, asked, query.includes('secret'), answer)
 }
 
 /** Null: this cell. `known`: null if the parameters cannot be read. */

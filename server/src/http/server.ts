@@ -26,7 +26,7 @@ import { pathsOf } from './route.ts'
 import { createRouter } from './router.ts'
 import { basePages, everyEndpoint, routes } from './routes.ts'
 import { type SecurityHeaders, securityHeaders } from './security-headers.ts'
-import { createEndpointServer, formatOf } from './serve-endpoint.ts'
+import { createEndpointServer, formatOf, type RequestToForward } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
 import { pageRoutes } from './web/account-routes.ts'
 import { respondAsset } from './web/respond.ts'
@@ -128,13 +128,13 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       const slug = slugOf(request)
       const { path, query } = removeQuery(request)
       if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
-      const forward = async (to: Cell, body: Buffer | null, poll = false) => {
+      const forward = async (to: Cell, body: Buffer | null, answerHere: RequestToForward['answerHere'] = null) => {
         const target = query === '' ? path : `${path}?${query}`
         if (draining) response.setHeader('connection', 'close')
         await forwarder?.forward({
           to,
           body,
-          poll,
+          answerHere,
           request,
           response,
           target,
@@ -150,7 +150,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const toForward = await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
-        return toForward ? await forward(toForward.to, toForward.body, toForward.poll) : undefined
+        return toForward ? await forward(toForward.to, toForward.body, toForward.answerHere) : undefined
       }
       if (draining) response.setHeader('connection', 'close')
       const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)
@@ -211,6 +211,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     drain: (how) => {
       draining = true
       stopping = how === 'stop'
+      forwarder?.stopHolding()
       // Not http.Server's own: it would also close idle connections, on which a request may be on its way.
       if (how === 'replace') NetServer.prototype.close.call(server)
     },

@@ -27,6 +27,9 @@ const MARK = 'latchkey-forwarded'
 /** As long as the proxy waits for us: a held poll takes 25 seconds. */
 const ANSWER_MS = 30_000
 
+/** How long a released poll may take to end in the other cell. A proxy before it may not pass on that we have left. */
+const RELEASE_MS = 500
+
 /** Headers of one connection, which are not forwarded (RFC 9110, section 7.6.1): Node writes its own. */
 const HOP_BY_HOP_HEADERS = new Set([
   'connection',
@@ -49,7 +52,8 @@ export type Misrouted = Forwarded & {
   readonly target: string
   /** Null: it was not read yet. */
   readonly body: Buffer | null
-  readonly poll: boolean
+  /** Answers a poll without the other cell, as pending. Null: it is not a poll. */
+  readonly answerHere: (() => Promise<void>) | null
 }
 
 /** Parameters by name. */
@@ -68,6 +72,8 @@ export type Forwarder = {
   homeCell(request: IncomingMessage): Cell | null
   /** Throws a Refusal if the other cell does not answer. */
   forward(misrouted: Misrouted): Promise<void>
+  /** Answers the polls that other cells hold, and has no more of them held. */
+  stopHolding(): void
 }
 
 export function createForwarder(
@@ -78,6 +84,8 @@ export function createForwarder(
 ): Forwarder {
   const agents: Agents = { http: new HttpAgent({ keepAlive: true }), https: new HttpsAgent({ keepAlive: true }) }
   const known = new WeakMap<IncomingMessage, Forwarded | null>()
+  const held = new Set<() => void>()
+  let holding = true
 
   const read = (request: IncomingMessage): Forwarded | null => {
     const mark = singleHeader(request, MARK)
@@ -118,20 +126,36 @@ export function createForwarder(
     homeCell: (request) => unlessForwarded(request, homeOf(map())),
     forward: async (misrouted) => {
       try {
-        await forwardWithRetry(misrouted, agents, signForwarded(keys, { ...misrouted, to: misrouted.to.id }))
+        const mark = signForwarded(keys, { ...misrouted, to: misrouted.to.id })
+        await forwardWithRetry(misrouted, { agents, mark, held: holding ? held : null })
         count.add('answered')
       } catch (error) {
-        if (error instanceof Abandoned) return count.add('abandoned')
-        count.add('failed')
-        if (!misrouted.response.headersSent) throw new Refusal('unavailable')
+        const { response, answerHere } = misrouted
+        const released = error instanceof Released
+        count.add(released || error instanceof Abandoned ? 'abandoned' : 'failed')
+        if (error instanceof Abandoned) return
+        if (released && answerHere) return answerHere()
+        if (!response.headersSent) throw new Refusal('unavailable')
         // The response has begun: only a closed connection tells the client that it is incomplete.
-        misrouted.response.destroy()
+        response.destroy()
       }
+    },
+    stopHolding: () => {
+      holding = false
+      for (const release of held) release()
     },
   }
 }
 
 type Agents = { readonly http: HttpAgent; readonly https: HttpsAgent }
+
+type Way = {
+  /** Null for a new connection. */
+  readonly agents: Agents | null
+  readonly mark: string
+  /** Functions that release the polls which other cells hold. Null: none may be held. */
+  readonly held: Set<() => void> | null
+}
 
 /** A keep-alive connection was closed before the first byte of the response. */
 class Stale extends Error {}
@@ -139,39 +163,44 @@ class Stale extends Error {}
 /** The client disconnected before it had the whole response. */
 class Abandoned extends Error {}
 
+/** The poll was released before the other cell answered. */
+class Released extends Error {}
+
 /**
  * Forwards a request, and retries it once if a keep-alive connection turns out to be closed. Whether the other cell
  * processed the first attempt is unknown, so only requests that are safe to repeat use keep-alive: idempotent methods
  * (RFC 9110 §9.2.2) and polls, which keep an undelivered outcome for the next poll. Others get a new connection.
  */
-async function forwardWithRetry(misrouted: Misrouted, agents: Agents, mark: string): Promise<void> {
+async function forwardWithRetry(misrouted: Misrouted, way: Way): Promise<void> {
   try {
-    await forwardOnce(misrouted, isRepeatable(misrouted) ? agents : null, mark)
+    await forwardOnce(misrouted, isRepeatable(misrouted) ? way : { ...way, agents: null })
   } catch (error) {
     if (!(error instanceof Stale)) throw error
-    await forwardOnce(misrouted, null, mark)
+    await forwardOnce(misrouted, { ...way, agents: null })
   }
 }
 
 const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE'])
 
 /** A body that is still being received cannot be sent twice. */
-function isRepeatable({ request, body, poll }: Misrouted): boolean {
+function isRepeatable({ request, body, answerHere }: Misrouted): boolean {
   const { 'content-length': length, 'transfer-encoding': coding } = request.headers
   const whole = body !== null || (length === undefined && coding === undefined)
-  return whole && (poll || IDEMPOTENT.has(request.method ?? ''))
+  return whole && (answerHere !== null || IDEMPOTENT.has(request.method ?? ''))
 }
 
-/** `agents`: null for a new connection. Throws `Stale` or `Abandoned`. */
-async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: string): Promise<void> {
+/** Throws `Stale`, `Abandoned` or `Released`. */
+async function forwardOnce(misrouted: Misrouted, way: Way): Promise<void> {
   const { request, response, body } = misrouted
-  const outgoing = open(misrouted, agents, mark)
+  const outgoing = open(misrouted, way)
+  const held = misrouted.answerHere && request.headers.prefer !== undefined ? way.held : null
+  let released = false
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
       const closed = error.code === 'ECONNRESET' || error.code === 'EPIPE'
       // If the client is gone, `gone` has ended the connection.
-      reject(outgoing.reusedSocket && closed && !response.destroyed ? new Stale() : error)
+      reject(outgoing.reusedSocket && closed && !response.destroyed && !released ? new Stale() : error)
     })
     outgoing.once('timeout', () => outgoing.destroy(new Error('the cell does not answer')))
   })
@@ -184,6 +213,11 @@ async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: st
     outgoing.destroy()
   }
   response.once('close', gone)
+  const release = () => {
+    released = true
+    if (!answer) giveUp(outgoing)
+  }
+  held?.add(release)
   try {
     if (body === null) request.pipe(outgoing)
     else outgoing.end(body)
@@ -191,26 +225,49 @@ async function forwardOnce(misrouted: Misrouted, agents: Agents | null, mark: st
     response.writeHead(answer.statusCode ?? 502, withoutHopByHopHeaders(answer.headers))
     await pipeline(answer, response)
   } catch (error) {
-    throw abandoned ? new Abandoned() : error
+    if (abandoned) throw new Abandoned()
+    throw released && !answer ? new Released() : error
   } finally {
+    held?.delete(release)
     response.off('close', gone)
     request.unpipe(outgoing)
   }
 }
 
-function open(misrouted: Misrouted, agents: Agents | null, mark: string): ClientRequest {
+/**
+ * Gives up a request without losing its response: only our half of the connection is closed. The other cell then closes
+ * its own, behind a response that it has sent before; one that it has not sent counts as not delivered there.
+ */
+function giveUp(outgoing: ClientRequest): void {
+  if (!outgoing.socket) return void outgoing.destroy()
+  outgoing.socket.end()
+  const timer = setTimeout(() => outgoing.destroy(), RELEASE_MS)
+  outgoing.once('response', () => clearTimeout(timer)).once('close', () => clearTimeout(timer))
+}
+
+function open(misrouted: Misrouted, { agents, mark, held }: Way): ClientRequest {
   const { to, request, target } = misrouted
   const url = new URL(to.address)
   // Not resolved against the address: a client can send `//another.host/` as a path.
   const path = target.startsWith('/') ? target : `/${target}`
-  const options = { method: request.method, path, headers: headersOf(misrouted, mark), timeout: ANSWER_MS }
+  const options = {
+    method: request.method,
+    path,
+    headers: headersOf(misrouted, mark, held !== null || misrouted.answerHere === null),
+    timeout: ANSWER_MS,
+  }
   return url.protocol === 'https:'
     ? httpsRequest(url, { ...options, agent: agents?.https ?? false })
     : httpRequest(url, { ...options, agent: agents?.http ?? false })
 }
 
-function headersOf({ request, body, requestId, address }: Misrouted, mark: string) {
-  const { 'x-forwarded-for': _sent, 'content-length': length, ...headers } = withoutHopByHopHeaders(request.headers)
+function headersOf({ request, body, requestId, address }: Misrouted, mark: string, prefers: boolean) {
+  const {
+    'x-forwarded-for': _sent,
+    'content-length': length,
+    prefer,
+    ...headers
+  } = withoutHopByHopHeaders(request.headers)
   const size = body === null ? length : body.length || undefined
   // Node frames no body of a GET request by itself: its bytes would be read as the next request.
   const chunked = body === null && request.headers['transfer-encoding'] !== undefined
@@ -218,6 +275,7 @@ function headersOf({ request, body, requestId, address }: Misrouted, mark: strin
     ...headers,
     ...(size === undefined ? {} : { 'content-length': size }),
     ...(chunked ? { 'transfer-encoding': 'chunked' } : {}),
+    ...(prefer === undefined || !prefers ? {} : { prefer }),
     ...(address === null ? {} : { 'x-forwarded-for': address }),
     'x-request-id': requestId,
     [MARK]: mark,

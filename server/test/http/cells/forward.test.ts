@@ -70,8 +70,7 @@ beforeAll(async () => {
   await once(closing, 'listening')
   const ports = [await freePort(), await freePort()]
   const database = await createTestDatabase()
-  const settings = { PUBLIC_URL: 'https://service.example', METRICS_PORT: '0' }
-  const context = await createContext(makeConfig({ DATABASE_URL: database.url, ...settings }))
+  const context = await createContext(makeConfig({ DATABASE_URL: database.url, ...SETTINGS }))
   const account = await makeAccount(context.db)
   user = await makeUser(context.db, account.slug)
   application = await makeApplication(context.db, context.config, account.slug)
@@ -93,13 +92,9 @@ beforeAll(async () => {
   const second = await createContext(makeConfig({ DATABASE_URL: copy.url }))
   await setThisCell(second.db, 2)
   await closeContext(second)
-  const start = (url: string, cell: number, more: Record<string, string>) =>
-    startService(
-      makeConfig({ ...settings, ...more, DATABASE_URL: url, CELL: String(cell), PORT: String(ports[cell - 1]) }),
-    )
-  one = await start(database.url, 1, { TRUST_PROXY: '127.0.0.1' })
+  one = await start(database.url, 1, { PORT: String(ports[0]), TRUST_PROXY: '127.0.0.1' })
   // Trusts no proxy: what it believes of a request, it believes because of the mark.
-  two = await start(copy.url, 2, {})
+  two = await start(copy.url, 2, { PORT: String(ports[1]) })
   databaseOfTwo = copy.url
 })
 
@@ -122,6 +117,11 @@ async function copyOf(url: string): ReturnType<typeof createEmptyDatabase> {
     }
   }
 }
+
+const SETTINGS = { PUBLIC_URL: 'https://service.example', METRICS_PORT: '0' }
+
+const start = (url: string, cell: number, more: Record<string, string>) =>
+  startService(makeConfig({ ...SETTINGS, ...more, DATABASE_URL: url, CELL: String(cell) }))
 
 const forwarded = async (service: RunningService, outcome: 'answered' | 'failed' | 'abandoned') => {
   const text = await (await fetch(`${service.metricsAddress}/metrics`)).text()
@@ -207,6 +207,23 @@ test('a client that leaves a held poll is no failure of the other cell', async (
   await expect.poll(() => one.context.heldPolls.count).toBe(0)
   await expect.poll(() => forwarded(two, 'abandoned')).toBe(1)
   expect(await forwarded(two, 'failed')).toBe(before)
+})
+
+test('a process that stops releases the polls that another cell holds for it, and they are pending', async () => {
+  const stopping = await start(databaseOfTwo, 2, { PORT: String(await freePort()) })
+  const device = new Device(one.address, application)
+  const codes = await Promise.all([device.code(), device.code(), device.code()])
+  const answers = codes.map(({ device_code }) =>
+    post(stopping.address, POLLING, { form: { ...device.credentials, device_code }, headers: { prefer: 'wait=20' } }),
+  )
+  await expect.poll(() => one.context.heldPolls.count).toBe(3)
+  const begun = performance.now()
+  const stopped = stopping.stop()
+  for (const answer of await Promise.all(answers))
+    expect(answer).toMatchObject({ status: 400, body: { error: 'auth_pending' }, headers: { connection: 'close' } })
+  expect(performance.now() - begun).toBeLessThan(1_000)
+  await stopped
+  expect(one.context.heldPolls.count).toBe(0)
 })
 
 test('the other cell gets the request as it was sent, with the client’s address and the id, and its answer is passed on', async () => {

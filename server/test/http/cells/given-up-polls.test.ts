@@ -1,0 +1,75 @@
+/** Polls that another cell holds when this process stops, and what becomes of an answer that is on its way. */
+import { once } from 'node:events'
+import { createServer as createHttpServer } from 'node:http'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { expect, onTestFinished, test } from 'vitest'
+import { createForwarder } from '../../../src/http/cells/forward.ts'
+import { post } from '../../rig/device.ts'
+import { makeConfig } from '../../rig/make.ts'
+
+async function listen(server: Server): Promise<string> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  onTestFinished(() => void server.close())
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A process that forwards every request to a cell, and answers `here` if it has to. */
+async function startForwarding(cell: (socket: Socket) => void) {
+  const counted: string[] = []
+  const asked = Promise.withResolvers<void>()
+  const other = createServer({ allowHalfOpen: true }, (socket) => {
+    socket.on('error', () => {}).once('data', () => asked.resolve())
+    cell(socket)
+  })
+  const to = { id: 2, name: 'two', address: await listen(other), home: false }
+  const map = { version: 1, cells: new Map([[2, to]]), buckets: new Map(), prefixes: [], accountBuckets: new Map() }
+  const { keys } = makeConfig({ DATABASE_URL: 'postgres://unused' })
+  const forwarder = createForwarder(
+    { own: 1, map: () => map, prefixes: () => [], cellOfAccount: () => to },
+    keys,
+    Date.now,
+    {
+      add: (outcome = '') => void counted.push(outcome),
+      family: () => ({ name: '', help: '', type: 'counter', samples: [] }),
+    },
+  )
+  const address = await listen(
+    createHttpServer((request, response) => {
+      const answerHere = async () => void response.end('here')
+      const about = { to, target: '/', requestId: 'id', address: null, body: Buffer.alloc(0) }
+      void forwarder.forward({ ...about, request, response, answerHere })
+    }),
+  )
+  const answer = post(address, '/', { headers: { prefer: 'wait=20' } })
+  await asked.promise
+  return { forwarder, counted, answer }
+}
+
+test('an answer that was sent before the other cell hears that we stop is passed on', async () => {
+  const { forwarder, counted, answer } = await startForwarding((socket) =>
+    socket.on('end', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nthere')),
+  )
+  forwarder.stopHolding()
+  expect(await answer).toMatchObject({ status: 200, text: 'there' })
+  expect(counted).toEqual(['answered'])
+})
+
+test('a poll is answered within a second, also if a proxy does not tell the other cell that we stop', async () => {
+  const { forwarder, counted, answer } = await startForwarding(() => {})
+  const begun = performance.now()
+  forwarder.stopHolding()
+  expect(await answer).toMatchObject({ status: 200, text: 'here' })
+  expect(performance.now() - begun).toBeLessThan(1_000)
+  expect(counted).toEqual(['abandoned'])
+})
+
+test('an answer that the other cell breaks off is a failure', async () => {
+  const { counted, answer } = await startForwarding((socket) =>
+    socket.once('data', () =>
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nth', () => setTimeout(() => socket.destroy(), 50)),
+    ),
+  )
+  await expect(answer).rejects.toThrow()
+  await expect.poll(() => counted).toEqual(['failed'])
+})
