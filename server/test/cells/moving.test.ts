@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import type pg from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { grantDeviceCode } from '../../src/flows/device/decide.ts'
+import { digestUserCode } from '../../src/secrets/user-code.ts'
 import { MOVING, ofBucket } from '../../src/store/cells/moving-tables.ts'
 import { startTestCells, type TestCells, until } from '../rig/cells.ts'
 import { collect, post, type WireAnswer } from '../rig/device.ts'
@@ -169,6 +170,33 @@ test.each([
   },
   120_000,
 )
+
+test('a delivery of a code that two cells say the other one has, after a killed move, is confirmed when one has it again', async () => {
+  const user = await all.makeMember(A)
+  const code = await all.device(HOME).code()
+  expect(await grantIn(all, A, user, code.user_code)).toBe('granted')
+  expect((await move([user.bucket], A, B)).outcome).toBe('done')
+  const handIn = (cell: number, to: number | null, by: number) =>
+    cellOf(all, cell).pool.query(
+      'update device_codes set handed_to = $1, handovers = handovers + $3 where user_code_digest = any($2)',
+      [to, digestUserCode(contextOf(cell).config.keys, code.user_code), by],
+    )
+  // As a move back leaves it that is killed before the target has received the codes.
+  cellOf(all, A).proxy.pauseNext('look', 'answered', () => handIn(B, A, 1))
+  const settlesAsked = () =>
+    [A, B].flatMap((id) => cellOf(all, id).proxy.asked).filter((each) => each === 'settle').length
+  const before = settlesAsked()
+  expect((await collect(all.device(HOME), code.device_code)).status).toBe(200)
+  await sleep(2_000)
+  expect((await factsOf(all, code)).holders).toEqual([])
+  // Two for each attempt, two attempts per second.
+  expect(settlesAsked() - before).toBeLessThan(15)
+  expect(settlesAsked() - before).toBeGreaterThan(2)
+  await handIn(B, null, 1)
+  await expect
+    .poll(() => factsOf(all, code), { timeout: 20_000 })
+    .toEqual({ holders: [B], grants: 1, statuses: ['used'] })
+}, 120_000)
 
 async function moveAndDie(bucket: number, from: number, to: number, dieAfter: number): Promise<string> {
   const script = fileURLToPath(new URL('./move-and-die.ts', import.meta.url))

@@ -38,10 +38,20 @@ function settleCode(context: Context, ticket: DeliveryTicket, how: Settlement): 
   })
 }
 
-/** In the cell that has the code, or had it until the account of its user moved. */
-export async function settleInHolderCell(context: Context, ticket: DeliveryTicket, how: Settlement): Promise<void> {
+/**
+ * In the cell that has the code, or had it until the account of its user moved. `onward`: sent on by that cell. It is
+ * not sent on again: after a move back that was killed, two cells say that the other one has the code.
+ */
+export async function settleInHolderCell(
+  context: Context,
+  ticket: DeliveryTicket,
+  how: Settlement,
+  onward = false,
+): Promise<void> {
   const movedTo = await context.db.transaction((tx) => settleHere(tx, ticket, how))
-  if (movedTo !== null) await context.cells?.ask(movedTo, 'settle', { ticket, how })
+  if (movedTo === null) return
+  if (onward) throw new Unavailable('the code is moving to another cell')
+  await context.cells?.ask(movedTo, 'settle', { ticket, how, onward: true })
 }
 
 /** Returns the cell that has the code; null: this one. */

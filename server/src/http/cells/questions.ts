@@ -27,7 +27,7 @@ type Body = {
   'give-back': { readonly row: CodeRow; readonly handovers: number; readonly issuer: number }
   close: { readonly key: DeviceCodeKey }
   look: Look
-  settle: { readonly ticket: DeliveryTicket; readonly how: Settlement }
+  settle: { readonly ticket: DeliveryTicket; readonly how: Settlement; readonly onward?: true }
   decided: { readonly id: string }
   account: { readonly slug: string }
   dialog: { readonly row: DialogRow }
@@ -43,8 +43,8 @@ const answers: Answers = {
   'give-back': (context, _cells, { row, handovers, issuer }) => giveBackCode(context, issuer, row, handovers),
   close: async (context, _cells, { key }) => ({ closed: await closeClaimedCode(context, key) }),
   look: async (context, _cells, look) => ({ result: await lookHere(context, look) }),
-  settle: async (context, _cells, { ticket, how }) => {
-    await settleInHolderCell(context, ticket, how)
+  settle: async (context, _cells, { ticket, how, onward }) => {
+    await settleInHolderCell(context, ticket, how, onward)
     return {}
   },
   decided: async (context, _cells, { id }) => {
