@@ -1,6 +1,9 @@
 /** What else may happen while a bucket moves: another move, a revocation, a mail, a registration; and accounts that stay. */
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
+import { eraseClosedAccounts } from '../../src/flows/accounts/close.ts'
+import { recordRefusals } from '../../src/flows/sign-in/refusals.ts'
+import { sweep } from '../../src/flows/sweep.ts'
 import { deleteMove, insertMove } from '../../src/store/cells/moves.ts'
 import { revokeGrants } from '../../src/store/grants/grants.ts'
 import { takeDueMail } from '../../src/store/mails.ts'
@@ -31,6 +34,10 @@ async function markAsMoved({ bucket }: Member): Promise<void> {
   await db.query('update bucket_moves set moved = true where bucket = $1', [bucket])
   onTestFinished(() => deleteMove(db, bucket))
 }
+
+/** Past the trigger, as a move does. */
+const writeInA = (statement: string) =>
+  cellOf(all, A).pool.query(`begin; set local latchkey.moving = 'on'; ${statement}; commit`)
 
 test('one command at a time moves buckets out of a cell', async () => {
   const user = await all.makeMember(A)
@@ -79,6 +86,71 @@ test('a mail of an account that has moved does not keep back the mails of others
   const { db } = contextOf(A)
   expect(await takeDueMail(db)).toMatchObject({ userId: staying.id })
   expect(await takeDueMail(db)).toBeNull()
+}, 60_000)
+
+test('a sweep purges what is past retention also while the rows of an account that has moved are still there', async () => {
+  const [moved, staying] = [await all.makeMember(A), await all.makeMember(A)]
+  const { pool } = cellOf(all, A)
+  const old = "now() - interval '3 years'"
+  for (const user of [moved, staying]) {
+    // Three grants: ended long ago, with an address, and of a dialog whose code was never exchanged.
+    for (let grant = 1; grant <= 3; grant += 1) await connectIn(all, user, A, A)
+    // A grant is kept as long as the link in its mail.
+    await pool.query('delete from mails where user_id = $1', [user.id])
+    await pool.query('delete from links where user_id = $1', [user.id])
+    const { rows } = await pool.query<{ id: string }>('select id from grants where user_id = $1', [user.id])
+    const [ended, asked, unexchanged] = rows.map(({ id }) => id)
+    await pool.query(
+      `update grants set created_at = ${old}, revoked_at = ${old}, revocation_reason = 'removed_by_user' where id = $1`,
+      [ended],
+    )
+    await pool.query(
+      `update grants set created_at = now() - interval '100 days', requested_from = '192.0.2.1' where id = $1`,
+      [asked],
+    )
+    await pool.query(
+      `insert into dialogs (id, created_at, expires_at, application_id, redirect_uri, scopes, decided_at, user_id, grant_id)
+       values (gen_random_uuid(), now(), now(), $1, 'https://a.example', '{}', now() - interval '1 hour', $2, $3)`,
+      [all.application.id, user.id, unexchanged],
+    )
+    await pool.query(
+      `insert into mails (kind, account_id, user_id, language, created_at, due_at, sent_at)
+       select 'password_changed', u.account_id, u.id, 'en', ${old}, ${old}, ${old} from users u where u.id = $1`,
+      [user.id],
+    )
+  }
+  await markAsMoved(moved)
+  for (const { id } of [moved, staying])
+    await writeInA(`insert into refusal_counts (kind, hour, account_id, subject, reason, count)
+      select 'page.refused', date_trunc('hour', ${old}, 'UTC'), account_id, id, 'forbidden', 1 from users where id = '${id}'`)
+  const { db, config } = contextOf(A)
+  await sweep(db, config)
+  await recordRefusals(db)
+  const left = async ({ id }: Member) => {
+    const { rows } = await pool.query(
+      `select (select count(*)::int from grants where user_id = $1) as grants,
+         (select count(*)::int from grants where user_id = $1 and requested_from = '192.0.2.1') as addresses,
+         (select count(*)::int from grants where user_id = $1 and revocation_reason = 'never_collected') as unexchanged,
+         (select count(*)::int from mails where user_id = $1 and sent_at is not null) as mails,
+         (select count(*)::int from refusal_counts where subject = $1) as refusals`,
+      [id],
+    )
+    return rows[0]
+  }
+  expect(await left(staying)).toEqual({ grants: 2, addresses: 0, unexchanged: 1, mails: 0, refusals: 0 })
+  expect(await left(moved)).toEqual({ grants: 3, addresses: 1, unexchanged: 0, mails: 1, refusals: 1 })
+}, 60_000)
+
+test('closed accounts are erased also while the rows of one that has moved are still there', async () => {
+  const [moved, staying] = [await all.makeMember(A), await all.makeMember(A)]
+  await markAsMoved(moved)
+  await writeInA(`update accounts set closed_at = now() - interval '2 hours' where slug = '${moved.slug}'`)
+  await writeInA(`update accounts set closed_at = now() - interval '1 hour' where slug = '${staying.slug}'`)
+  await eraseClosedAccounts(contextOf(A).db)
+  const { rows } = await cellOf(all, A).pool.query<{ id: string }>('select id from users where id = any($1)', [
+    [moved.id, staying.id],
+  ])
+  expect(rows.map(({ id }) => id)).toEqual([moved.id])
 }, 60_000)
 
 test('an account that is being copied registers no first application', async () => {

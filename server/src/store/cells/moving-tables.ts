@@ -46,17 +46,32 @@ export const MOVING: readonly MovingTable[] = [
   of('account', 'refusal_counts', { late: true }),
 ]
 
-/** Rows of the bucket in a moving table; `$1` is the bucket. */
-const ROWS: Readonly<Record<Owner, string>> = {
-  bucket: '$1',
-  account: 'select id from accounts where bucket = $1',
-  user: 'select u.id from users u join accounts a on a.id = u.account_id where a.bucket = $1',
-  role: 'select r.id from roles r join accounts a on a.id = r.account_id where a.bucket = $1',
-  management_key: 'select k.id from management_keys k join accounts a on a.id = k.account_id where a.bucket = $1',
+/** Rows of some buckets in a moving table. `buckets`: a list or a query. */
+function rowsOf({ owner, column }: Pick<MovingTable, 'owner' | 'column'>, buckets: string): string {
+  const accounts = `a.bucket in (${buckets})`
+  const rows: Readonly<Record<Owner, string>> = {
+    bucket: buckets,
+    account: `select a.id from accounts a where ${accounts}`,
+    user: `select u.id from users u join accounts a on a.id = u.account_id where ${accounts}`,
+    role: `select r.id from roles r join accounts a on a.id = r.account_id where ${accounts}`,
+    management_key: `select k.id from management_keys k join accounts a on a.id = k.account_id where ${accounts}`,
+  }
+  return `${column} in (${rows[owner]})`
 }
 
-export function ofBucket({ owner, column }: Pick<MovingTable, 'owner' | 'column'>): string {
-  return `${column} in (${ROWS[owner]})`
+/** Rows of one bucket; `$1` is the bucket. */
+export function ofBucket(table: Pick<MovingTable, 'owner' | 'column'>): string {
+  return rowsOf(table, '$1')
+}
+
+/**
+ * Excludes rows of buckets that are moving, for statements about many accounts: a change of one of them may be refused
+ * (`refuse_moving`), and then none is made. What is left out is done after the move, in the cell that has it then.
+ */
+export function notMoving(name: string): string {
+  const table = MOVING.find((each) => each.name === name)
+  if (!table) return 'true'
+  return `(not exists (select from bucket_moves) or (${rowsOf(table, 'select bucket from bucket_moves')}) is not true)`
 }
 
 /**

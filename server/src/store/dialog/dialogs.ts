@@ -2,7 +2,7 @@
 import { DIALOG_KEPT_MS, type Dialog } from '../../core/dialog/dialog.ts'
 import { recordAll } from '../audit/events.ts'
 import { announceGrants } from '../grants/changes.ts'
-import { chooseGrants } from '../grants/grants.ts'
+import { chooseGrants, NOT_MOVED } from '../grants/grants.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
@@ -105,7 +105,7 @@ export async function revokeUnexchanged(tx: Transaction, codeLifetimeMs: number)
        where grant_id is not null and used_at is null and lease_id is null
          and decided_at < now() - $1 * interval '1 millisecond'
        for update skip locked),
-     ${chooseGrants('revoked_at is null and id in (select grant_id from late)')},
+     ${chooseGrants(`revoked_at is null and id in (select grant_id from late) and ${NOT_MOVED}`)},
      voided as (
        update grants g set revoked_at = now(), revocation_reason = 'never_collected' from chosen where g.id = chosen.id
        returning g.id, g.account_id, g.user_id, g.application_id),

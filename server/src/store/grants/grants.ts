@@ -226,7 +226,7 @@ export function chooseGrants(condition: string): string {
  * Excludes grants of an account that has moved to another cell: that cell revokes them. Here a trigger refuses changes of
  * the rows that are left (`refuse_moving`), until the move deletes them.
  */
-const NOT_MOVED = 'not exists (select from bucket_moves m where m.moved and m.bucket = g.bucket)'
+export const NOT_MOVED = 'not exists (select from bucket_moves m where m.moved and m.bucket = g.bucket)'
 
 /** False when the grant was revoked before: of several concurrent calls, one returns true. */
 export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {

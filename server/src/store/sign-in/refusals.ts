@@ -2,6 +2,7 @@
 import { byAnybody } from '../../core/audit/actor.ts'
 import { type CountedRefusal, summedUp } from '../../core/audit/counted.ts'
 import { recordAll } from '../audit/events.ts'
+import { notMoving } from '../cells/moving-tables.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type Refusals = CountedRefusal & { readonly count: number }
@@ -46,7 +47,7 @@ export async function recordPastRefusals(tx: Transaction): Promise<boolean> {
   const { rows } = await tx.query<{ taken: number }>(
     `with past as (
        delete from refusal_counts where id in (
-         select id from refusal_counts where hour < date_trunc('hour', now(), 'UTC')
+         select id from refusal_counts where hour < date_trunc('hour', now(), 'UTC') and ${notMoving('refusal_counts')}
          order by id limit ${MAX_RECORDED} for update skip locked)
        returning *),
      ${recordAll(`select now(), kind, case kind when 'page.refused' then 'user' else $2 end,
