@@ -1,6 +1,7 @@
 /** `latchkey cell init|add|reserve|move|list`: cells of a divided installation. docs/scale.md, "Cells". */
 import { readFileSync } from 'node:fs'
 import type { Command } from 'commander'
+import { createCellLink } from '../cell-link.ts'
 import { readConfig } from '../config.ts'
 import { homeOf } from '../core/cells/map.ts'
 import { addCell, countShares, makeFirstCell, reserveBucket } from '../flows/cells/commission.ts'
@@ -71,12 +72,14 @@ export function defineCell(cell: Command): void {
     .argument('<account>', 'slug of the account')
     .requiredOption('--cell <number>', 'cell in which the account will be created')
     .option('--json', 'print one JSON object')
-    .action((slug: string, options: OutputOptions & { cell: string }) =>
-      withDatabase(readConfig(['databaseUrl']).databaseUrl, async (db) => {
-        const { bucket } = unwrap(await reserveBucket(db, slug, Number(options.cell)))
+    .action((slug: string, options: OutputOptions & { cell: string }) => {
+      const { databaseUrl, keys } = readConfig(['databaseUrl', 'keys'])
+      const link = createCellLink(keys, () => null)
+      return withDatabase(databaseUrl, async (db) => {
+        const { bucket } = unwrap(await reserveBucket(db, link, slug, Number(options.cell)))
         print(options, { bucket }, `The account "${slug}" will have bucket ${bucket}, in cell ${options.cell}.`)
-      }),
-    )
+      }).finally(link.close)
+    })
 
   cell
     .command('move')

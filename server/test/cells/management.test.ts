@@ -1,5 +1,7 @@
 /** The management API across cells: which request is answered where. docs/scale.md, "Cells". */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { createCellLink } from '../../src/cell-link.ts'
+import { reserveBucket } from '../../src/flows/cells/commission.ts'
 import { findAccount } from '../../src/store/accounts/accounts.ts'
 import { PUBLISHER, startTestCells, type TestCells } from '../rig/cells.ts'
 import { makeManagementKey, manageClient } from '../rig/manage.ts'
@@ -47,6 +49,30 @@ test('a key of the whole service reaches the accounts of the cell in which it wa
   const slugs = (await call('GET', '/accounts?limit=100')).body.items.map(({ slug }: { slug: string }) => slug)
   expect(slugs).toContain(inA.slug)
   expect(slugs).not.toContain(inB.slug)
+})
+
+test('no bucket is reserved for an account that another cell has, also a closed one, or may have', async () => {
+  const { db, config, cells } = cellOf(all, HOME).service.context
+  const link = createCellLink(config.keys, () => null)
+  const reserve = (slug: string) => reserveBucket(db, link, slug, B)
+  const [known, closed] = [await all.makeMember(A), await all.makeMember(A)]
+  await cellOf(all, A).pool.query('update accounts set closed_at = now() where slug = $1', [closed.slug])
+  for (const { slug } of [known, closed])
+    expect(await reserve(slug)).toMatchObject({
+      exists: true,
+      reason: expect.stringContaining('in cell 1, cell-1'),
+    })
+  let unused = 'unused'
+  while (cells?.cellOfAccount(unused)?.id !== A) unused += 'd'
+  cellOf(all, A).proxy.cut()
+  expect(await reserve(unused)).toMatchObject({
+    outcome: 'refused',
+    reason: expect.stringContaining('does not answer'),
+  })
+  cellOf(all, A).proxy.heal()
+  expect(await reserve(unused)).toMatchObject({ outcome: 'done' })
+  expect(await reserve(unused)).toMatchObject({ exists: true })
+  link.close()
 })
 
 test('applications and scopes are changed with a key of the home cell, and refused with the reason elsewhere', async () => {

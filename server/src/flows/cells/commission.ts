@@ -1,5 +1,6 @@
 /** Cells on the command line: the first one, further ones, and buckets for large accounts. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { CellLink } from '../../cell-link.ts'
 import { isSlug } from '../../core/accounts/account.ts'
 import { PREFIXES } from '../../core/cells/code-prefix.ts'
 import { BUCKETS, type Cell, type CellMap, homeOf, MAX_CELL, shareFor } from '../../core/cells/map.ts'
@@ -24,8 +25,15 @@ import {
   refuseOtherChanges,
   subscribe,
 } from '../../store/cells/replication.ts'
-import { openSession, type Postgres, type Session, type Transaction } from '../../store/postgres/postgres.ts'
+import {
+  openSession,
+  type Postgres,
+  type Session,
+  type Transaction,
+  Unavailable,
+} from '../../store/postgres/postgres.ts'
 import { done, exists, type Registered, refused } from '../accounts/register.ts'
+import { createCells } from './cells.ts'
 
 export type NewCell = Pick<Cell, 'id' | 'name' | 'address'>
 
@@ -127,9 +135,16 @@ async function waitForCopy(session: Session): Promise<boolean> {
 }
 
 /** Gives an account that will be large a bucket of its own, before it is created. */
-export async function reserveBucket(db: Postgres, slug: string, cell: number): Promise<Registered<{ bucket: number }>> {
+export async function reserveBucket(
+  db: Postgres,
+  link: CellLink,
+  slug: string,
+  cell: number,
+): Promise<Registered<{ bucket: number }>> {
   const problem = isSlug(slug) ? await problemOfPlace(db) : `No account can have the slug "${slug}".`
   if (problem !== null) return refused(problem)
+  const elsewhere = await refusedByOtherCell(db, link, slug)
+  if (elsewhere) return elsewhere
   return db.transaction(async (tx) => {
     const version = (await nextMapVersion(tx)) ?? 0
     const map = await readCellMap(tx)
@@ -139,6 +154,21 @@ export async function reserveBucket(db: Postgres, slug: string, cell: number): P
       return exists(`The account "${slug}" has a bucket or exists already.`)
     return done({ bucket })
   })
+}
+
+/** If the cell in which the account would be without a bucket of its own has it, also a closed one. Null: it has none. */
+async function refusedByOtherCell(db: Postgres, link: CellLink, slug: string) {
+  const here = (await readThisCell(db)) ?? 0
+  const cells = createCells(here, db, link, 0)
+  await cells.refresh()
+  const cell = cells.cellOfAccount(slug)
+  if (!cell || cell.id === here) return null
+  const answer = await cells.ask<{ taken: boolean }>(cell.id, 'account', { slug }).catch((error) => {
+    if (error instanceof Unavailable) return null
+    throw error
+  })
+  if (answer?.taken) return exists(`The account "${slug}" exists already, in cell ${cell.id}, ${cell.name}.`)
+  return answer ? null : refused(`Cell ${cell.id}, which may have the account "${slug}", does not answer.`)
 }
 
 async function withSession<T>(url: string, work: (session: Session) => Promise<T>): Promise<T> {

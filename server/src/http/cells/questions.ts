@@ -13,7 +13,7 @@ import { type Look, lookHere } from '../../flows/device/poll.ts'
 import { wakePolls } from '../../flows/device/wake-polls.ts'
 import { receiveDialog } from '../../flows/dialog/hand-over.ts'
 import { signCellResponse, verifyCellRequest } from '../../secrets/cells/cell-message.ts'
-import { findAccount } from '../../store/accounts/accounts.ts'
+import { findAccount, findAccountId } from '../../store/accounts/accounts.ts'
 import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { CodeRow } from '../../store/device/hand-over.ts'
 import type { DialogRow } from '../../store/dialog/hand-over.ts'
@@ -51,7 +51,11 @@ const answers: Answers = {
     await wakePolls(context, id)
     return {}
   },
-  account: async ({ db }, _cells, { slug }) => ({ known: (await findAccount(db, slug)) !== null }),
+  // A closed account is not known, and keeps its slug.
+  account: async ({ db }, _cells, { slug }) => ({
+    known: (await findAccount(db, slug)) !== null,
+    taken: (await findAccountId(db, slug)) !== null,
+  }),
   dialog: async (context, _cells, { row }) => {
     await receiveDialog(context, row)
     return {}
