@@ -421,6 +421,7 @@ CREATE TABLE public.bucket_moves (
     target smallint NOT NULL,
     moved boolean DEFAULT false NOT NULL,
     started_at timestamp with time zone NOT NULL,
+    arriving boolean DEFAULT false NOT NULL,
     CONSTRAINT bucket_moves_elsewhere CHECK ((source <> target))
 );
 

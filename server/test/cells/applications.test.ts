@@ -10,7 +10,7 @@ import { markApplicationChanged } from '../../src/store/applications/application
 import { PUBLISHER, startTestCells, type TestCells, until } from '../rig/cells.ts'
 import { Device } from '../rig/device.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../rig/make.ts'
-import { A, B, cellOf, connectIn, HOME, type Tokens, verifyIn } from './cells-scene.ts'
+import { A, B, cellOf, connectIn, HOME, moveIn, type Tokens, verifyIn } from './cells-scene.ts'
 
 let all: TestCells
 let owner: MadeUser
@@ -199,3 +199,48 @@ test('grants that a source has not revoked yet do not move to a target that has'
   expect((await moving).outcome).toBe('done')
   expect((await verifyIn(all, B, access_token)).status).toBe(401)
 })
+
+const lockOf = (bucket: number) => `hashtextextended('bucket:' || ${bucket}, 0)`
+
+test('a cell revokes its own grants also while it has copies of others, which arrive revoked', async () => {
+  const application = await makeKnownApplication()
+  const [moving, staying] = [await all.makeMember(A), await all.makeMember(B)]
+  const inBucket = await connectIn(all, moving, A, A, application)
+  const own = await connectIn(all, staying, B, B, application)
+  // A transaction changes the bucket, so that the move gives up.
+  const busy = await cellOf(all, A).pool.connect()
+  await busy.query(`begin; select pg_advisory_xact_lock_shared(${lockOf(moving.bucket)})`)
+  await expect(moveIn(all, [moving.bucket], [A, B], 1)).rejects.toThrow('always has open')
+  await busy.query('rollback')
+  busy.release()
+  const copies = await cellOf(all, B).pool.query('select from grants where user_id = $1', [moving.id])
+  expect(copies.rows).toHaveLength(1)
+  await suspend(application, true)
+  await soon(async () => (await verifyIn(all, B, own.access_token)).status === 401)
+  await soon(async () => (await verifyIn(all, A, inBucket.access_token)).status === 401)
+  expect((await moveIn(all, [moving.bucket], [A, B])).outcome).toBe('done')
+  expect((await verifyIn(all, B, inBucket.access_token)).status).toBe(401)
+  expect(await eventsOf(application)).toHaveLength(2)
+}, 60_000)
+
+test('grants that are revoked between the mark in the source and the flip of the map are revoked in the target', async () => {
+  const application = await makeKnownApplication()
+  const member = await all.makeMember(A)
+  const { access_token } = await connectIn(all, member, B, A, application)
+  const [home, source] = [await cellOf(all, HOME).pool.connect(), await cellOf(all, A).pool.connect()]
+  // The move begins, and waits before its end until the map is locked.
+  await source.query(`begin; select pg_advisory_xact_lock_shared(${lockOf(member.bucket)})`)
+  const move = moveIn(all, [member.bucket], [A, B])
+  const moves = (cell: number) => cellOf(all, cell).pool.query<{ moved: boolean }>('select moved from bucket_moves')
+  await until(async () => (await moves(B)).rows.length === 1)
+  await home.query('begin; select from cell_map for update')
+  await source.query('rollback')
+  await until(async () => (await moves(A)).rows[0]?.moved ?? false)
+  await suspend(application, true)
+  await sleep(2_000)
+  await home.query('rollback')
+  for (const client of [home, source]) client.release()
+  expect((await move).outcome).toBe('done')
+  await soon(async () => (await verifyIn(all, B, access_token)).status === 401)
+  expect(await eventsOf(application)).toHaveLength(1)
+}, 60_000)

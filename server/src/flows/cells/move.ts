@@ -29,6 +29,7 @@ import {
   insertMove,
   listMoves,
   lockMoves,
+  markArriving,
   markMoved,
   readFixedBuckets,
   readHandedCodes,
@@ -217,6 +218,8 @@ const FREEZE_MS = 500
 async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
   const { source, target } = sides
   const { bucket } = each
+  const setArriving = (arriving: boolean) => inTransaction(target, (tx) => markArriving(tx, bucket, arriving))
+  await setArriving(false)
   await deleteRows(target, bucket)
   for (const end = performance.now() + COPIES_MS; !(await hasRevoked(sides.home, target)); await sleep(SHORT_MS)) {
     if (performance.now() > end) throw new Error('the target has not revoked yet what the home cell revoked')
@@ -231,14 +234,11 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
   }
   const until = performance.now() + 2 * dialogCodeLifetimeMs
   for (;;) {
+    await setArriving(true)
     const frozenAt = performance.now()
     if (await freezeBucket(source, bucket, FREEZE_MS)) {
       try {
-        const [openDialogs, revoked] = await Promise.all([
-          countOpenDialogs(source, bucket, dialogCodeLifetimeMs),
-          hasRevoked(sides.home, source),
-        ])
-        if (openDialogs === 0 && revoked) {
+        if (await isReady(sides, bucket, dialogCodeLifetimeMs)) {
           rows += await copyLast(sides, each, horizon)
           await inTransaction(source, async (tx) => {
             await markMoved(tx, each)
@@ -254,6 +254,7 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
         await thawBucket(source, bucket)
       }
     }
+    await setArriving(false)
     if (performance.now() > until)
       throw new Error(`bucket ${bucket} always has open authorization codes or transactions, or a cell is behind`)
     await sleep(SHORT_MS)
@@ -264,9 +265,21 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
 }
 
 /**
+ * Whether the last copy can be made. What the home cell has revoked so far, the source has revoked, too, and the target has
+ * left it out of its copies: the last copy brings it. What it revokes from now on waits in the target (`markArriving`).
+ */
+async function isReady({ home, source, target }: Sides, bucket: number, dialogCodeLifetimeMs: number) {
+  const [openDialogs, ...revoked] = await Promise.all([
+    countOpenDialogs(source, bucket, dialogCodeLifetimeMs),
+    hasRevoked(home, source),
+    hasRevoked(home, target),
+  ])
+  return openDialogs === 0 && revoked.every(Boolean)
+}
+
+/**
  * Whether a cell has applied every revocation of the home cell (application_revocations). The target must have before
- * the first copy, so that it does not revoke grants made later. The source must have before the last copy, because the
- * target does not apply them again.
+ * the first copy, so that it does not revoke grants made later, and both before the last one (`isReady`).
  */
 async function hasRevoked(home: Postgres, cell: Session): Promise<boolean> {
   const last = await readLastRevocation(home)

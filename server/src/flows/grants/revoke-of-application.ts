@@ -11,8 +11,9 @@ import {
   markApplied,
   readNextRevocation,
 } from '../../store/applications/revocations.ts'
+import { isArriving } from '../../store/cells/moves.ts'
 import { restoreGrants, revokeGrants } from '../../store/grants/grants.ts'
-import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { type Postgres, type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
 
 /**
  * Call after `markApplicationChanged`. `decisionId`: revoked until that decision is undone. Returns how many grants of
@@ -64,7 +65,10 @@ async function applyNext(db: Postgres): Promise<boolean> {
   return true
 }
 
-function apply(tx: Transaction, { applicationId, actor, reason, decisionId }: ApplicationRevocation): Promise<number> {
+/** Throws Unavailable while a bucket is arriving from another cell, which does not revoke its grants any more. */
+async function apply(tx: Transaction, revocation: ApplicationRevocation): Promise<number> {
+  if (await isArriving(tx)) throw new Unavailable('a bucket is arriving from another cell')
+  const { applicationId, actor, reason, decisionId } = revocation
   if (reason === null) return restoreGrants(tx, actor, applicationId, decisionId)
   return revokeGrants(tx, actor, decisionId === null ? { applicationId } : { applicationId, decisionId }, reason)
 }

@@ -1,6 +1,7 @@
 /** The table bucket_moves, the triggers that refuse changes of a moving bucket, and what a move does besides copying rows. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { recordAll } from '../audit/events.ts'
+import { lockByName } from '../postgres/advisory-locks.ts'
 import { type Queryable, type Session, type Transaction, Unavailable } from '../postgres/postgres.ts'
 import { HANDED_CODES, MOVING, type MovingTable, ofBucket } from './moving-tables.ts'
 
@@ -186,6 +187,24 @@ export async function markMoved(tx: Transaction, { bucket, target }: BucketMove)
     [bucket, target],
   )
   await tx.query('update bucket_moves set moved = true where bucket = $1', [bucket])
+}
+
+/**
+ * In the target, for the time in which the source may leave out what ends all grants of an application. Waits for
+ * transactions of the home cell that are doing so: they saw the bucket as it was before.
+ */
+export async function markArriving(tx: Transaction, bucket: number, arriving: boolean): Promise<void> {
+  await lockByName(tx, 'application_changes')
+  await tx.query('update bucket_moves set arriving = $2 where bucket = $1', [bucket, arriving])
+}
+
+/** Whether a bucket is arriving here that the map does not give to this cell yet. */
+export async function isArriving(db: Queryable): Promise<boolean> {
+  const { rows } = await db.query(
+    `select from bucket_moves m join bucket_map b on b.bucket = m.bucket cross join this_cell t
+     where m.arriving and b.cell <> t.cell limit 1`,
+  )
+  return rows.length > 0
 }
 
 /** Whether the account is in another cell, which has not reached the map of every process yet. */

@@ -223,10 +223,11 @@ export function chooseGrants(condition: string): string {
 }
 
 /**
- * Excludes grants of an account that has moved to another cell: that cell revokes them. Here a trigger refuses changes of
- * the rows that are left (`refuse_moving`), until the move deletes them.
+ * Excludes grants of an account that has moved to another cell, or is being copied from it: that cell revokes them. Here a
+ * trigger refuses changes of these rows (`refuse_moving`), until the move deletes them or the map gives them to this cell.
  */
-export const NOT_MOVED = 'not exists (select from bucket_moves m where m.moved and m.bucket = g.bucket)'
+export const NOT_MOVED = `not exists (select from bucket_moves m join bucket_map b on b.bucket = m.bucket
+  cross join this_cell t where m.bucket = g.bucket and (m.moved or b.cell <> t.cell))`
 
 /** False when the grant was revoked before: of several concurrent calls, one returns true. */
 export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
