@@ -201,7 +201,7 @@ async function resume(sides: Sides, each: BucketMove): Promise<MovedBucket | nul
   if ((await readCellMap(home)).buckets.get(bucket) === each.target) return moved
   const marked = (await listMoves(source)).some((known) => known.bucket === bucket && known.moved)
   if (!marked) return null
-  await handCodes(sides, each)
+  await handCodes(sides.target, each, await readHandedCodes(source, each))
   await flip(home, each)
   return moved
 }
@@ -240,11 +240,11 @@ async function copyAndFlip(sides: Sides, each: BucketMove, dialogCodeLifetimeMs:
       try {
         if (await isReady(sides, bucket, dialogCodeLifetimeMs)) {
           rows += await copyLast(sides, each, horizon)
-          await inTransaction(source, async (tx) => {
-            await markMoved(tx, each)
+          const codes = await inTransaction(source, async (tx) => {
             await announceBucket(tx, bucket)
+            return markMoved(tx, each)
           })
-          await handCodes(sides, each)
+          await handCodes(target, each, codes)
           await flip(sides.home, each)
           return { bucket, rows, frozenMs: Math.round(performance.now() - frozenAt) }
         }
@@ -328,8 +328,7 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
 }
 
 /** Hands over the device codes of the bucket: from now on the target answers their polls, through the cell that issued them. */
-async function handCodes({ source, target }: Sides, each: BucketMove): Promise<void> {
-  const codes = await readHandedCodes(source, each)
+async function handCodes(target: Session, each: BucketMove, codes: readonly string[]): Promise<void> {
   if (codes.length > 0) await inTransaction(target, (tx) => receiveCodes(tx, codes, each))
 }
 

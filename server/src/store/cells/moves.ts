@@ -179,14 +179,18 @@ export async function receiveCodes(tx: Transaction, codes: readonly string[], mo
   )
 }
 
-/** In the source, when the target has everything: nothing of the bucket can be changed here from now on. */
-export async function markMoved(tx: Transaction, { bucket, target }: BucketMove): Promise<void> {
-  await tx.query(
-    `update device_codes set handed_to = $2, handovers = handovers + 1
-     where handed_to is null and ${ofBucket(HANDED_CODES)}`,
+/**
+ * In the source, when the target has everything: nothing of the bucket can be changed here from now on. Returns the device
+ * codes that are handed over, like `readHandedCodes`.
+ */
+export async function markMoved(tx: Transaction, { bucket, target }: BucketMove): Promise<readonly string[]> {
+  const { rows } = await tx.query<{ row: string }>(
+    `update device_codes c set handed_to = $2, handovers = handovers + 1
+     where handed_to is null and ${ofBucket(HANDED_CODES)} returning c::text as row`,
     [bucket, target],
   )
   await tx.query('update bucket_moves set moved = true where bucket = $1', [bucket])
+  return rows.map(({ row }) => row)
 }
 
 /**

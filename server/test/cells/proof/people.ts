@@ -67,8 +67,8 @@ export async function makeMembers({ address }: Harness, cell: Cell, slug: string
   }
 }
 
-/** A user who is told to try again does so this soon. */
-const RETRY_MS = 25
+/** A user who is told to try again does so this soon: much sooner, and the answers would take the processor from the move. */
+const RETRY_MS = 100
 
 /** Longer than any freeze: what is refused for so long is lost. */
 const TIMEOUT_MS = 30_000
