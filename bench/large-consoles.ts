@@ -30,6 +30,7 @@ const LARGE: CrowdSize = {
 const SEALED_AT_ONCE = 20_000
 
 const VISITS = 200
+const WARM_UP_VISITS = 3
 const MAX_P99_MS = 50
 
 /** False if a page missed the goal. */
@@ -60,11 +61,16 @@ async function judgeConsoles(northwind: Northwind): Promise<boolean> {
   try {
     const slow: string[] = []
     let measured = 0
+    const visit = async (page: Visited, visits: number) => {
+      visitor.postMessage({ address: server.address, page, visits } satisfies Visits)
+      const [times] = (await once(visitor, 'message')) as [number[]]
+      return times.toSorted((a, b) => a - b)
+    }
+    // A process that has just started compiles what it runs: not the time of a page.
+    for (const page of pages) await visit(page, WARM_UP_VISITS)
     for (const page of [...pages, ...(await deeperPages(northwind, pages))]) {
       const before = cpuSeconds([server.pid])
-      visitor.postMessage({ address: server.address, page, visits: VISITS } satisfies Visits)
-      const [times] = (await once(visitor, 'message')) as [number[]]
-      times.sort((a, b) => a - b)
+      const times = await visit(page, VISITS)
       const at = (share: number) => times[Math.floor(VISITS * share)] ?? 0
       const [p50, p99] = [at(0.5), at(0.99)]
       const cpu = (1000 * (cpuSeconds([server.pid]) - before)) / VISITS
