@@ -6,7 +6,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { homeOf } from '../../core/cells/map.ts'
-import { bucketOfSlug } from '../../secrets/bucket.ts'
 import { readAppliedRevocation, readLastRevocation } from '../../store/applications/revocations.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
@@ -18,7 +17,7 @@ import {
   readHorizon,
   receiveChanges,
 } from '../../store/cells/copy.ts'
-import { nextMapVersion, readAccountBucket, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
+import { nextMapVersion, readCellMap, readMapVersion, readThisCell } from '../../store/cells/map.ts'
 import {
   announceBucket,
   type BucketMove,
@@ -29,6 +28,7 @@ import {
   insertMove,
   listMoves,
   lockMoves,
+  markArrived,
   markArriving,
   markMoved,
   readFixedBuckets,
@@ -59,41 +59,6 @@ export type MovedBucket = {
   readonly rows: number | null
   /** How long changes of the bucket were refused in the source, until the map named the target. */
   readonly frozenMs: number
-}
-
-export type WantedBuckets = {
-  readonly buckets: readonly number[]
-  /** Slug of an account, whose bucket is wanted. */
-  readonly account: string | null
-  /** So many buckets of the source, those first that a command left half-way. */
-  readonly count: number | null
-}
-
-/** The numbers of the buckets to move. */
-export async function chooseBuckets(
-  home: Postgres,
-  { to, sourceUrl }: Pick<MoveRequest, 'to' | 'sourceUrl'>,
-  { buckets, account, count }: WantedBuckets,
-): Promise<Registered<readonly number[]>> {
-  const named =
-    account === null ? buckets : [...buckets, (await readAccountBucket(home, account)) ?? bucketOfSlug(account)]
-  if (named.some((bucket) => !Number.isInteger(bucket))) return refused('A bucket is a number.')
-  if (count === null)
-    return named.length > 0 ? done(named) : refused('Name buckets, an account, or a number of buckets.')
-  if (named.length > 0 || !(count > 0)) return refused('Name buckets or a number of buckets, not both.')
-  const source = await openSession(sourceUrl)
-  try {
-    const [from, fixed, map] = [await readThisCell(source), await readFixedBuckets(source), await readCellMap(home)]
-    const begun = (await listMoves(home)).filter((each) => each.source === from && each.target === to)
-    const others = [...map.buckets]
-      .filter(([bucket, cell]) => cell === from && !fixed.has(bucket))
-      .map(([bucket]) => bucket)
-    return done(
-      [...new Set([...begun.map(({ bucket }) => bucket), ...others.toSorted((a, b) => a - b)])].slice(0, count),
-    )
-  } finally {
-    await source.close()
-  }
 }
 
 type Sides = { readonly home: Postgres; readonly source: Session; readonly target: Session }
@@ -185,7 +150,9 @@ function begin(home: Postgres, { bucket, source, target }: BucketMove): Promise<
 async function moveOne(sides: Sides, each: BucketMove, dialogCodeLifetimeMs: number): Promise<MovedBucket> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return (await resume(sides, each)) ?? (await copyAndFlip(sides, each, dialogCodeLifetimeMs))
+      const moved = (await resume(sides, each)) ?? (await copyAndFlip(sides, each, dialogCodeLifetimeMs))
+      await copyAfterwards(sides, each)
+      return moved
     } catch (error) {
       // Two rows exchanged a unique value, or another transaction had locked a row: try again.
       if (attempt === ATTEMPTS || (error instanceof Unavailable && error.silent)) throw error
@@ -293,7 +260,7 @@ async function copyPass({ source, target }: Sides, bucket: number, horizon: stri
     await from.query('set transaction isolation level repeatable read, read only')
     const since = await readHorizon(from)
     // Each statement in the target is a transaction of its own: nobody else reads or changes these rows there.
-    const tables = MOVING.filter(({ late }) => !late)
+    const tables = MOVING.filter(({ copied }) => copied === undefined)
     if (horizon === null) {
       for (const table of tables) rows += await copyRows(from, target, table, bucket)
     } else {
@@ -316,7 +283,11 @@ async function copyLast({ source, target }: Sides, each: BucketMove, horizon: st
     const fixed = (await readFixedBuckets(from)).get(bucket)
     if (fixed !== undefined) throw new Error(`the account "${fixed}" registered an application meanwhile`)
     return inTransaction(target, async (to) => {
-      const [changes, before] = await Promise.all([readChanges(from, MOVING, bucket, horizon), countRows(to, bucket)])
+      const tables = MOVING.filter(({ copied }) => copied !== 'afterwards')
+      const [changes, before] = await Promise.all([
+        readChanges(from, tables, bucket, horizon),
+        countRows(to, tables, bucket),
+      ])
       const { inserted, written } = await receiveChanges(to, changes)
       // Every row of the source is in the target now, so equal numbers mean equal rows.
       for (const [name, { count }] of changes)
@@ -338,6 +309,17 @@ function flip(home: Postgres, { bucket, target }: BucketMove): Promise<void> {
     const version = (await nextMapVersion(tx)) ?? 0
     await saveBucket(tx, bucket, { cell: target, state: 'moving', version })
   })
+}
+
+/** What no decision waits for: failed attempts, and mails. Once, also if the command is run again. */
+async function copyAfterwards({ source, target }: Sides, { bucket }: BucketMove): Promise<void> {
+  const tables = MOVING.filter(({ copied }) => copied === 'afterwards')
+  await inTransaction(source, (from) =>
+    inTransaction(target, async (to) => {
+      if (!(await markArrived(to, bucket))) return
+      for (const table of tables) await copyRows(from, to, table, bucket)
+    }),
+  )
 }
 
 /** When source and target have the new map: events in both logs, the source's rows are deleted, the move is over. */

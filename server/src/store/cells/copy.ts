@@ -36,7 +36,10 @@ const changedSince = (horizon: string) => `age(t.xmin) <= age('${horizon}'::xid)
 const rowsOf = (table: MovingTable, bucket: number) =>
   `from ${table.name} t where ${ofBucket(table).replaceAll('$1', String(bucket))} and ${table.only ?? 'true'}`
 
-/** Inserts or replaces rows of a table. Returns how many it inserted. */
+/**
+ * Inserts or replaces rows of a table. Returns how many it inserted. Afterwards, a user may have been deleted in the
+ * target.
+ */
 async function receiveRows(target: Queryable, table: MovingTable, rows: readonly string[]): Promise<number> {
   const { name } = table
   const { key, copied } = await readColumns(target, name)
@@ -45,7 +48,8 @@ async function receiveRows(target: Queryable, table: MovingTable, rows: readonly
   const conflict = replaced.length === 0 ? 'nothing' : `update set ${replaced.join(', ')}`
   const insert = `insert into ${name} (${copied.join(', ')}) select ${values.join(', ')}
     from (select given::${name} as row from unnest($1::text[]) given offset 0) r
-    ${table.late ? '' : `on conflict (${key.join(', ')}) do ${conflict}`}
+    ${table.copied === 'afterwards' && table.owner === 'user' ? `where (r.row).${table.column} in (select id from users)` : ''}
+    ${table.copied ? '' : `on conflict (${key.join(', ')}) do ${conflict}`}
     returning xmax = 0 as inserted`
   let inserted = 0
   for (let from = 0; from < rows.length; from += BATCH) {
@@ -82,7 +86,7 @@ export async function copyRows(
 /** Rows that changed, and the number of all rows, by table. */
 export type Changes = ReadonlyMap<string, { readonly count: number; readonly rows: readonly string[] }>
 
-/** What changed since `horizon`, and all rows of `late` tables. One statement, which reads every row once. */
+/** What changed since `horizon`, and all rows of tables that are copied `last`. One statement, which reads every row once. */
 export async function readChanges(
   source: Queryable,
   tables: readonly MovingTable[],
@@ -90,7 +94,7 @@ export async function readChanges(
   horizon: string,
 ): Promise<Changes> {
   const selects = tables.map((table) => {
-    const changed = table.late ? 'true' : changedSince(horizon)
+    const changed = table.copied ? 'true' : changedSince(horizon)
     return `select '${table.name}' as name, count(*) as count,
       coalesce(array_agg(t::text) filter (where ${changed}), '{}') as rows ${rowsOf(table, bucket)}`
   })
@@ -111,8 +115,12 @@ export async function receiveChanges(target: Queryable, changes: Changes) {
 }
 
 /** Number of rows by table. */
-export async function countRows(db: Queryable, bucket: number): Promise<ReadonlyMap<string, number>> {
-  const counts = MOVING.map((table) => `select '${table.name}' as name, count(*) as count ${rowsOf(table, bucket)}`)
+export async function countRows(
+  db: Queryable,
+  tables: readonly MovingTable[],
+  bucket: number,
+): Promise<ReadonlyMap<string, number>> {
+  const counts = tables.map((table) => `select '${table.name}' as name, count(*) as count ${rowsOf(table, bucket)}`)
   const { rows } = await db.query<{ name: string; count: number }>(counts.join(' union all '))
   return new Map(rows.map(({ name, count }) => [name, count]))
 }

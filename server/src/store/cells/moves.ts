@@ -104,7 +104,7 @@ export async function fenceTables(session: Session): Promise<void> {
   await session.query('set lock_timeout = 0')
 }
 
-async function triggerOf(db: Queryable, table: Omit<MovingTable, 'late'>): Promise<string> {
+async function triggerOf(db: Queryable, table: Omit<MovingTable, 'copied'>): Promise<string> {
   const { name, owner, column, unfenced = [] } = table
   const { rows } = await db.query<{ columns: string }>(
     `select string_agg(attname, ', ' order by attnum) as columns from pg_attribute
@@ -200,6 +200,14 @@ export async function markMoved(tx: Transaction, { bucket, target }: BucketMove)
 export async function markArriving(tx: Transaction, bucket: number, arriving: boolean): Promise<void> {
   await lockByName(tx, 'application_changes')
   await tx.query('update bucket_moves set arriving = $2 where bucket = $1', [bucket, arriving])
+}
+
+/** In the target, when the map gives it the bucket. False: this was done before. */
+export async function markArrived(tx: Transaction, bucket: number): Promise<boolean> {
+  const { rowCount } = await tx.query('update bucket_moves set arriving = false where bucket = $1 and arriving', [
+    bucket,
+  ])
+  return rowCount === 1
 }
 
 /** Whether a bucket is arriving here that the map does not give to this cell yet. */

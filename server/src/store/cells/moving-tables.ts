@@ -8,8 +8,11 @@ export type MovingTable = {
   readonly owner: Owner
   /** Column with the owner. */
   readonly column: string
-  /** Without a key, or with numbers that each cell counts: copied only when no more changes can happen. */
-  readonly late?: true
+  /**
+   * Tables without a key, or with numbers that each cell counts, are copied only when no more changes can happen. `last`:
+   * with the last changes. `afterwards`: when the target has the bucket already, because no decision waits for them.
+   */
+  readonly copied?: 'last' | 'afterwards'
   /** Rows that move, if not all. */
   readonly only?: string
   /** Columns that may be changed at any time: the next use of the credential or session notes it again. */
@@ -40,10 +43,10 @@ export const MOVING: readonly MovingTable[] = [
   of('user', 'recovery_codes'),
   of('user', 'grants', { unfenced: ['last_used_on', 'used_generation'] }),
   of('user', 'links'),
-  of('user', 'mails', { late: true, only: 'sent_at is null and given_up_at is null' }),
-  of('user', 'code_entries', { late: true }),
-  of('account', 'sign_in_failures', { late: true }),
-  of('account', 'refusal_counts', { late: true }),
+  of('user', 'mails', { copied: 'afterwards', only: 'sent_at is null and given_up_at is null' }),
+  of('user', 'code_entries', { copied: 'afterwards' }),
+  of('account', 'sign_in_failures', { copied: 'afterwards' }),
+  of('account', 'refusal_counts', { copied: 'last' }),
 ]
 
 /** Rows of some buckets in a moving table. `buckets`: a list or a query. */
