@@ -18,6 +18,10 @@ const USERS = 240
 const DECISION_PAUSE_MS = 150
 const VERIFICATION_PAUSE_MS = 20
 
+/** Decisions of another account in the target before the move, whose processes would not have served a page otherwise. */
+const OTHER_USERS = 6
+const OTHER_DECISIONS = 40
+
 const [SOURCE, TARGET] = [1, 2]
 const SLUG = 'large'
 
@@ -39,6 +43,7 @@ export async function moveLargeBucket(harness: Harness, given: Given) {
   const source = cellOf(cells, SOURCE)
   const members = await makeMembers(harness, source, SLUG, USERS)
   const credentials = await makeGrants(harness, source, members, grants)
+  await decideInTarget(harness, take)
   const before = await verifyAll(harness, credentials)
   const tries = []
   const isLong = (tried: { gapMs: number; normalGapMs: number }) => tried.gapMs > maxGapMs + tried.normalGapMs
@@ -84,6 +89,13 @@ export async function moveLargeBucket(harness: Harness, given: Given) {
     problems: [...new Set([...failedPolls, ...problems, ...judged.problems])].slice(0, 10),
     missed: misses.filter(([missed]) => missed).map(([, words]) => words),
   }
+}
+
+async function decideInTarget(harness: Harness, take: Given['take']): Promise<void> {
+  const target = cellOf(harness.cells, TARGET)
+  const slug = slugIn(new Set(await bucketsOf(target)), 'resident')
+  const members = await makeMembers(harness, target, slug, OTHER_USERS)
+  for (let turn = 0; turn < OTHER_DECISIONS; turn += 1) await allow(members.next(), take(turn % harness.cells.length))
 }
 
 /** Access tokens and access keys, one for each grant. */
