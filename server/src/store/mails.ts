@@ -13,12 +13,27 @@ export type NewMail = MailContent & {
   readonly afterMs?: number
 }
 
-export async function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
-  const { kind, accountId, userId, linkId, language, detail, afterMs = 0 } = mail
+export function insertMail(tx: Transaction, mail: NewMail): Promise<void> {
+  return insertMails(tx, [mail])
+}
+
+/** In one statement: an account may have hundreds of administrators, and others wait for locks of the transaction. */
+export async function insertMails(tx: Transaction, mails: readonly NewMail[]): Promise<void> {
+  const each = <T>(value: (mail: NewMail) => T) => mails.map(value)
   await tx.query(
     `insert into mails (kind, account_id, user_id, link_id, language, detail, created_at, due_at)
-     values ($1, $2, $3, $4, $5, $6, now(), now() + $7 * interval '1 millisecond')`,
-    [kind, accountId, userId, linkId, language, JSON.stringify(detail), afterMs],
+     select kind, account_id, user_id, link_id, language, detail, now(), now() + after_ms * interval '1 millisecond'
+     from unnest($1::text[], $2::text[], $3::text[], $4::uuid[], $5::text[], $6::jsonb[], $7::float8[])
+       as mail(kind, account_id, user_id, link_id, language, detail, after_ms)`,
+    [
+      each(({ kind }) => kind),
+      each(({ accountId }) => accountId),
+      each(({ userId }) => userId),
+      each(({ linkId }) => linkId),
+      each(({ language }) => language),
+      each(({ detail }) => JSON.stringify(detail)),
+      each(({ afterMs = 0 }) => afterMs),
+    ],
   )
 }
 
