@@ -42,14 +42,15 @@ const MAX_LISTED = 20
 
 /** Adds an application to a waiting mail that has not been attempted yet. False when there is none. */
 export async function addToWaitingMail(tx: Transaction, userId: string, application: string): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `update mails set detail = jsonb_build_object(
+  const { rowCount } = await tx.query({
+    name: 'add-to-waiting-mail',
+    text: `update mails set detail = jsonb_build_object(
        'count', (detail->>'count')::int + 1,
        'applications', case when jsonb_array_length(detail->'applications') < $3
          then detail->'applications' || to_jsonb($2::text) else detail->'applications' end)
      where user_id = $1 and kind = 'grants_created' and attempts = 0 and sent_at is null and given_up_at is null`,
-    [userId, application, MAX_LISTED],
-  )
+    values: [userId, application, MAX_LISTED],
+  })
   return rowCount === 1
 }
 
@@ -113,11 +114,12 @@ export async function lockRecentMails(
   hours = 1,
 ): Promise<number> {
   await lockByName(tx, `mails:${userId}`)
-  const { rows } = await tx.query<{ mails: number }>(
-    `select count(*) as mails from mails
+  const { rows } = await tx.query<{ mails: number }>({
+    name: 'count-recent-mails',
+    text: `select count(*) as mails from mails
      where user_id = $1 and kind = any($2) and created_at > now() - $3 * interval '1 hour'`,
-    [userId, kinds, hours],
-  )
+    values: [userId, kinds, hours],
+  })
   return rows[0]?.mails ?? 0
 }
 

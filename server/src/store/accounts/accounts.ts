@@ -81,7 +81,7 @@ export async function readAnySlug(db: Queryable): Promise<string | null> {
 }
 
 export async function readAccount(db: Queryable, id: string): Promise<Account | null> {
-  const { rows } = await db.query<AccountRow>(`${ACCOUNT} and id = $1`, [id])
+  const { rows } = await db.query<AccountRow>({ name: 'read-account', text: `${ACCOUNT} and id = $1`, values: [id] })
   return rows[0] ? accountFrom(rows[0]) : null
 }
 

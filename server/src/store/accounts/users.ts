@@ -72,13 +72,17 @@ export async function findUser(db: Queryable, accountId: string, email: string):
 }
 
 export async function readUser(db: Queryable, id: string): Promise<User | null> {
-  const { rows } = await db.query<User>(`${USER} where u.id = $1`, [id])
+  const { rows } = await db.query<User>({ name: 'read-user', text: `${USER} where u.id = $1`, values: [id] })
   return rows[0] ?? null
 }
 
 /** Share-locks the user, so that they cannot be disabled while a decision is made. */
 export async function lockUser(tx: Transaction, id: string): Promise<User | null> {
-  const { rows } = await tx.query<User>(`${USER} where u.id = $1 for share of u`, [id])
+  const { rows } = await tx.query<User>({
+    name: 'lock-user',
+    text: `${USER} where u.id = $1 for share of u`,
+    values: [id],
+  })
   return rows[0] ?? null
 }
 

@@ -106,7 +106,11 @@ export async function readApplicationChanges(
 }
 
 export async function findApplication(db: Queryable, id: string): Promise<Application | null> {
-  const { rows } = await db.query<Row>(`select ${APPLICATION} from applications a where a.id = $1`, [id])
+  const { rows } = await db.query<Row>({
+    name: 'find-application',
+    text: `select ${APPLICATION} from applications a where a.id = $1`,
+    values: [id],
+  })
   return rows[0] ? fromRow(rows[0]) : null
 }
 

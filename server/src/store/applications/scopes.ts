@@ -47,10 +47,11 @@ const SCOPE = 'select s.name, s.title, s.dangerous, s.device_flow as "deviceFlow
 
 /** In the order of `names`; unknown ones are left out. */
 export async function readScopes(db: Queryable, names: readonly string[]): Promise<readonly Scope[]> {
-  const { rows } = await db.query<Scope>(
-    `${SCOPE} join unnest($1::text[]) with ordinality asked(name, place) on asked.name = s.name order by asked.place`,
-    [names],
-  )
+  const { rows } = await db.query<Scope>({
+    name: 'read-scopes',
+    text: `${SCOPE} join unnest($1::text[]) with ordinality asked(name, place) on asked.name = s.name order by asked.place`,
+    values: [names],
+  })
   return rows
 }
 

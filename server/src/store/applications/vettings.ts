@@ -32,7 +32,11 @@ export async function readUnvetted(db: Queryable, applicationId: string, user: G
  * locking: a statement that waited for the lock does not see the grant that was made meanwhile.
  */
 export async function lockUnvetted(tx: Transaction, applicationId: string, user: Grantor): Promise<Unvetted | null> {
-  const { rowCount } = await tx.query(`${UNVETTED} for update of v`, [applicationId, user.accountId, user.id])
+  const { rowCount } = await tx.query({
+    name: 'lock-unvetted',
+    text: `${UNVETTED} for update of v`,
+    values: [applicationId, user.accountId, user.id],
+  })
   return rowCount === 0 ? null : readUnvetted(tx, applicationId, user)
 }
 

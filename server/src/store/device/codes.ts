@@ -113,19 +113,21 @@ export async function lockDeviceCode(tx: Transaction, key: DeviceCodeKey): Promi
 
 /** Reads without a lock, for display. */
 export async function readDeviceCode(db: Queryable, key: DeviceCodeKey): Promise<Found | null> {
-  const { rows } = await db.query<Row>(
-    `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
-    [key.id, new Date(key.expiresAt)],
-  )
+  const { rows } = await db.query<Row>({
+    name: 'read-device-code',
+    text: `select ${COLUMNS}, now() as now from device_codes where id = $1 and expires_at = $2`,
+    values: [key.id, new Date(key.expiresAt)],
+  })
   return rows[0] ? foundFrom(rows[0]) : null
 }
 
 export async function lockLiveUserCode(tx: Transaction, digests: readonly Buffer[]): Promise<Found | null> {
-  const { rows } = await tx.query<Row>(
-    `select ${COLUMNS}, now() as now from device_codes
+  const { rows } = await tx.query<Row>({
+    name: 'lock-live-user-code',
+    text: `select ${COLUMNS}, now() as now from device_codes
      where user_code_digest = any($1::bytea[]) and status = 'pending' and handed_to is null and expires_at > now() for update`,
-    [digests],
-  )
+    values: [digests],
+  })
   return rows[0] ? foundFrom(rows[0]) : null
 }
 
@@ -134,11 +136,12 @@ export async function lockLiveUserCode(tx: Transaction, digests: readonly Buffer
  * from a miss.
  */
 export async function findByUserCode(db: Queryable, digests: readonly Buffer[]): Promise<Found | null> {
-  const { rows } = await db.query<Row>(
-    `select ${COLUMNS}, now() as now from device_codes where user_code_digest = any($1::bytea[])
+  const { rows } = await db.query<Row>({
+    name: 'find-by-user-code',
+    text: `select ${COLUMNS}, now() as now from device_codes where user_code_digest = any($1::bytea[])
      order by created_at desc limit 1`,
-    [digests],
-  )
+    values: [digests],
+  })
   return rows[0] ? foundFrom(rows[0]) : null
 }
 

@@ -49,13 +49,14 @@ export type NewGrant = Pick<
 }
 
 export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<void> {
-  await tx.query(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
+  await tx.query({
+    name: 'insert-grant',
+    text: `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
        dialog_id, requested_from, created_at, test_ends_at, first_of_user, bucket)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12,
        not exists (select from grants before where before.user_id = $4 and before.application_id = $5),
        (select bucket from accounts where id = $3))`,
-    [
+    values: [
       grant.id,
       grant.secret,
       grant.accountId,
@@ -69,7 +70,7 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
       grant.requestedFrom,
       grant.testEndsAt === null ? null : new Date(grant.testEndsAt),
     ],
-  )
+  })
 }
 
 export type LockedGrant = {

@@ -26,14 +26,20 @@ export type AdvisoryLock =
   | `user_code:${string}`
 
 export async function lockByName(tx: Transaction, name: AdvisoryLock): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [name])
+  await tx.query({
+    name: 'lock-by-name',
+    text: 'select pg_advisory_xact_lock(hashtextextended($1, 0))',
+    values: [name],
+  })
 }
 
 /** In one statement. The names are sorted, so that two transactions with the same ones do not wait for each other. */
 export async function lockByNames(tx: Transaction, names: readonly AdvisoryLock[]): Promise<void> {
-  await tx.query('select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name', [
-    names.toSorted(),
-  ])
+  await tx.query({
+    name: 'lock-by-names',
+    text: 'select pg_advisory_xact_lock(hashtextextended(name, 0)) from unnest($1::text[]) as name',
+    values: [names.toSorted()],
+  })
 }
 
 /** False when another transaction holds the lock: for jobs that need to run in one process only. */

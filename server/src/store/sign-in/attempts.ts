@@ -88,23 +88,25 @@ export async function lockEntryHistory(
   who: Pick<Entry, 'accountId' | 'userId' | 'network'>,
 ): Promise<EntryHistory> {
   await lockByName(tx, `entry:${who.userId}`)
-  const { rows } = await tx.query<EntryHistory>(
-    `select
+  const { rows } = await tx.query<EntryHistory>({
+    name: 'read-entry-history',
+    text: `select
        ${agesOf("code_entries where user_id = $1 and outcome = 'missed'", USER_MISSES)} as "userMisses",
        ${countOf("code_entries where account_id = $2 and outcome = 'missed'", ACCOUNT_MISSES)} as "accountMisses",
        ${countOf("code_entries where network = $3 and outcome = 'missed'", NETWORK_MISSES)} as "networkMisses",
        ${agesOf("code_entries where user_id = $1 and outcome in ('claimed', 'known')", USER_CLAIMS)} as "userClaims"`,
-    [who.userId, who.accountId, who.network],
-  )
+    values: [who.userId, who.accountId, who.network],
+  })
   return rows[0] ?? { userMisses: [], accountMisses: 0, networkMisses: 0, userClaims: [] }
 }
 
 export async function recordEntry(tx: Transaction, entry: Entry): Promise<void> {
-  await tx.query(
-    `insert into code_entries (at, account_id, user_id, network, outcome, application_id, requested_network)
+  await tx.query({
+    name: 'record-entry',
+    text: `insert into code_entries (at, account_id, user_id, network, outcome, application_id, requested_network)
      values (now(), $1, $2, $3, $4, $5, $6)`,
-    [entry.accountId, entry.userId, entry.network, entry.outcome, entry.applicationId, entry.requestedNetwork],
-  )
+    values: [entry.accountId, entry.userId, entry.network, entry.outcome, entry.applicationId, entry.requestedNetwork],
+  })
 }
 
 /**
@@ -112,12 +114,13 @@ export async function recordEntry(tx: Transaction, entry: Entry): Promise<void> 
  * CROWD.
  */
 export async function countCrowd(db: Queryable, applicationId: string, network: string | null): Promise<number> {
-  const { rows } = await db.query<{ people: number }>(
-    `select count(distinct user_id) as people from code_entries
+  const { rows } = await db.query<{ people: number }>({
+    name: 'count-crowd',
+    text: `select count(distinct user_id) as people from code_entries
      where outcome = 'claimed' and application_id = $1 and requested_network = $2
        and at > now() - interval '${CROWD.windowMs} milliseconds'`,
-    [applicationId, network],
-  )
+    values: [applicationId, network],
+  })
   return rows[0]?.people ?? 0
 }
 

@@ -200,11 +200,12 @@ export type HeldSession = { readonly authenticatedAt: number }
 
 /** Whether the session is valid; share-locks it until the transaction ends. */
 export async function holdSession(tx: Transaction, id: string, userId: string): Promise<HeldSession | null> {
-  const { rows } = await tx.query<HeldSession>(
-    `select authenticated_at as "authenticatedAt" from sessions
+  const { rows } = await tx.query<HeldSession>({
+    name: 'hold-session',
+    text: `select authenticated_at as "authenticatedAt" from sessions
      where id = $1 and user_id = $2 and expires_at > now() for share`,
-    [id, userId],
-  )
+    values: [id, userId],
+  })
   return rows[0] ?? null
 }
 

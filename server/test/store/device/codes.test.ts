@@ -118,10 +118,11 @@ describe('a user code', () => {
     await service.context.db.transaction(async (tx) => {
       await tx.query('set local enable_seqscan = off')
       const explained: Queryable = {
-        query: async (statement, values) => {
-          const { rows } = await tx.query<{ 'QUERY PLAN': string }>(`explain ${statement}`, values)
+        query: async (statement) => {
+          const { text, values = [] } = statement as { text: string; values?: unknown[] }
+          const { rows } = await tx.query<{ 'QUERY PLAN': string }>(`explain ${text}`, values)
           watched.push(...rows.map((row) => row['QUERY PLAN']))
-          return tx.query(statement, values)
+          return tx.query(statement)
         },
       }
       await findByUserCode(explained, digestsOf('123456784'))
