@@ -18,7 +18,7 @@ export async function measureFaults(harness: AtOnceHarness, size: Size) {
   )
   let killing: NodeJS.Timeout | undefined
   try {
-    await untilHeld(harness, size.held)
+    console.error(`${await untilHeld(harness, size.held)} polls held`)
     let killed = 0
     killing = setInterval(() => {
       const pids = harness.pids()
@@ -28,7 +28,7 @@ export async function measureFaults(harness: AtOnceHarness, size: Size) {
       killed += 1
     }, KILL_EVERY_MS)
     const restarting = restartEngines(harness, size.seconds)
-    const committedAt = await decideAtRate(harness, codes, size)
+    const { committedAt, perSecond } = await decideAtRate(harness, codes, size)
     await restarting
     clearInterval(killing)
     const lost = () => [...committedAt.keys()].filter((device) => !devices.arrivedAt.has(device)).length
@@ -41,8 +41,11 @@ export async function measureFaults(harness: AtOnceHarness, size: Size) {
       verify: 'at-once-faults',
       held: size.held,
       decisions,
+      decisions_per_second: perSecond,
       killed,
+      ...arrival(committedAt, devices.arrivedAt),
       lost: lost(),
+      repeated: devices.repeated.size,
       double: devices.double.size,
       missed,
     }
@@ -50,6 +53,15 @@ export async function measureFaults(harness: AtOnceHarness, size: Size) {
     clearInterval(killing)
     devices.stop()
   }
+}
+
+/** Time from the commit to the device. */
+function arrival(committedAt: ReadonlyMap<number, number>, arrivedAt: ReadonlyMap<number, number>) {
+  const took = Array.from(committedAt, ([device, at]) => (arrivedAt.get(device) ?? Number.NaN) - at)
+    .filter((ms) => !Number.isNaN(ms))
+    .sort((a, b) => a - b)
+  const at = (part: number) => Math.max(0, Math.round(took[Math.ceil(took.length * part) - 1] ?? 0))
+  return { p50_ms: at(0.5), p99_ms: at(0.99), max_ms: at(1) }
 }
 
 async function restartEngines({ postgres, redisEngine }: AtOnceHarness, seconds: number): Promise<void> {

@@ -12,8 +12,15 @@ import { grantDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { Device } from '../rig/device.ts'
 import { type OwnPostgres, startOwnPostgres } from '../rig/engines/own-postgres.ts'
-import { type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
-import { isRunning, listeningPids, type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { debuggersOf, evaluateWithin } from '../rig/process/debugger.ts'
+import {
+  isRunning,
+  listeningPids,
+  residentMb,
+  type ServerProcess,
+  startServerProcess,
+} from '../rig/process/server-process.ts'
 
 /** A process holds up to 20,000 polls, 10,000 of one application. */
 const PROCESSES = 4
@@ -23,6 +30,8 @@ const APPLICATIONS = 3
 const USERS = 32
 
 const CODES_AT_ONCE = 32
+
+const GC_OPTIONS = ['--expose-gc', '--inspect=127.0.0.1:0']
 
 export type Size = { readonly held: number; readonly rate: number; readonly seconds: number }
 
@@ -35,10 +44,13 @@ export type AtOnceHarness = {
   readonly context: Context
   readonly server: ServerProcess
   placeCodes(count: number): Promise<PlacedCode[]>
+  readonly userIds: readonly string[]
   /** Enters the code and grants it; retries while PostgreSQL is away. Returns when the decision was announced. */
-  decide(code: PlacedCode, index: number): Promise<void>
+  decide(userId: string, code: PlacedCode): Promise<void>
   /** Processes that run now. */
   pids(): number[]
+  /** Resident memory of all processes, after their garbage was collected if `collected`. */
+  memoryMb(collected: boolean): Promise<number>
   heldPolls(): Promise<number>
 }
 
@@ -59,12 +71,12 @@ export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnc
   const config = makeConfig(environment)
   const context = await createContext(config)
   const account = await makeAccount(context.db)
-  const users: MadeUser[] = []
-  for (let index = 0; index < USERS; index += 1) users.push(await makeUser(context.db, account.slug))
+  const userIds: string[] = []
+  for (let index = 0; index < USERS; index += 1) userIds.push((await makeUser(context.db, account.slug)).id)
   const applications = await Promise.all(
     Array.from({ length: APPLICATIONS }, () => makeApplication(context.db, config, account.slug)),
   )
-  const server = await startServerProcess(environment, { processes: PROCESSES })
+  const server = await startServerProcess(environment, { processes: PROCESSES, node: GC_OPTIONS })
   try {
     return await work({
       redis,
@@ -89,8 +101,13 @@ export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnc
         await Promise.all(Array.from({ length: CODES_AT_ONCE }, place))
         return placed
       },
-      decide: (code, index) => decide(context, users[index % USERS]?.id ?? '', code.userCode),
-      pids: () => listeningPids(server).filter(isRunning),
+      userIds,
+      decide: (userId, code) => decide(context, userId, code.userCode),
+      pids: () => runningPids(server),
+      memoryMb: async (collected) => {
+        if (collected) await Promise.all(debuggersOf(server.log()).map((address) => evaluateWithin(address, 'gc()')))
+        return runningPids(server).reduce((sum, pid) => sum + residentMb(pid), 0)
+      },
       heldPolls: () => readHeldPolls(server),
     })
   } finally {
@@ -101,6 +118,8 @@ export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnc
     removeFolder(folder)
   }
 }
+
+const runningPids = (server: ServerProcess) => listeningPids(server).filter(isRunning)
 
 const RETRY_MS = 200
 

@@ -10,7 +10,7 @@
 import { parseArgs } from 'node:util'
 import { measureFaults } from './at-once-faults.ts'
 import { openAtOnceHarness } from './at-once-harness.ts'
-import { measureLatency } from './at-once-latency.ts'
+import { measureLatency, WARM_UP_SECONDS } from './at-once-latency.ts'
 
 /** With fewer, a p99 is random. */
 const MIN_DECISIONS = 100
@@ -29,8 +29,8 @@ const { values } = parseArgs({
 })
 const size = { held: Number(values.held), rate: Number(values.rate), seconds: Number(values.seconds) }
 const decisions = size.rate * size.seconds
-if (!(decisions >= MIN_DECISIONS && decisions <= size.held))
-  throw new Error(`--rate times --seconds takes ${MIN_DECISIONS} to --held`)
+if (decisions < MIN_DECISIONS || !(size.rate * (size.seconds + WARM_UP_SECONDS) <= size.held))
+  throw new Error(`--rate times --seconds, and ${WARM_UP_SECONDS} seconds of warm-up, takes ${MIN_DECISIONS} to --held`)
 
 const judge = (result: { readonly missed: readonly string[] }) => {
   console.log(JSON.stringify(result))
