@@ -101,7 +101,7 @@ async function addSessions({ database, keys, account }: Given, userIds: readonly
   return ids.map((id) => ({ cookie: signSession(keys, id, account.slug) }))
 }
 
-/** In the bucket of the account. */
+/** In the bucket of the account. Without one the column is not named: the schema of the first release does not have it. */
 export async function addGrants(
   { database, keys, account, userId, accessTokenLifetimeMs }: Given,
   applications: readonly MadeApplication[],
@@ -133,9 +133,10 @@ export async function addGrants(
     }
     return { by, grant }
   })
+  const [column, value] = account.bucket === undefined ? ['', ''] : [', bucket', `, ${account.bucket}`]
   await database.query(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on, bucket)
-     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date, $9
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on${column})
+     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date${value}
      from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as g(id, secret, application_id, variant)`,
     [
       grants.map(({ grant }) => grant.id),
@@ -146,7 +147,6 @@ export async function addGrants(
       userId,
       keys.signing.id,
       new Date(now),
-      account.bucket ?? BUCKET,
     ],
   )
   for (const { by, grant } of grants) {
