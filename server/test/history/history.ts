@@ -62,6 +62,11 @@ export class History {
     }
   }
 
+  /** An operation that was recorded elsewhere. */
+  add(operation: Operation): void {
+    this.#operations.push(operation)
+  }
+
   /**
    * The request of the code was just answered. The code expires so many seconds after the service handled the request, which
    * was while the client waited.

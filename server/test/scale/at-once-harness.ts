@@ -8,11 +8,10 @@ import { freePort } from '../../../tools/free-port.ts'
 import { removeFolder } from '../../../tools/remove-folder.ts'
 import { closeContext, createContext } from '../../src/app.ts'
 import type { Context } from '../../src/flows/context.ts'
-import { grantDeviceCode } from '../../src/flows/device/decide.ts'
-import { enterUserCode } from '../../src/flows/device/enter-code.ts'
+import { type RecordedCode, RecordedCodes } from '../history/recorded-code.ts'
 import { Device } from '../rig/device.ts'
 import { type OwnPostgres, startOwnPostgres } from '../rig/engines/own-postgres.ts'
-import { makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
+import { type MadeUser, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
 import { debuggersOf, evaluateWithin } from '../rig/process/debugger.ts'
 import {
   isRunning,
@@ -35,7 +34,7 @@ const GC_OPTIONS = ['--expose-gc', '--inspect=127.0.0.1:0']
 
 export type Size = { readonly held: number; readonly rate: number; readonly seconds: number }
 
-export type PlacedCode = { readonly userCode: string; readonly form: string }
+export type PlacedCode = { readonly recorded: RecordedCode; readonly form: string }
 
 export type AtOnceHarness = {
   readonly redis: boolean
@@ -44,9 +43,11 @@ export type AtOnceHarness = {
   readonly context: Context
   readonly server: ServerProcess
   placeCodes(count: number): Promise<PlacedCode[]>
-  readonly userIds: readonly string[]
+  readonly users: readonly MadeUser[]
   /** Enters the code and grants it; retries while PostgreSQL is away. Returns when the decision was announced. */
-  decide(userId: string, code: PlacedCode): Promise<void>
+  decide(user: MadeUser, code: PlacedCode): Promise<void>
+  /** Checks the history of each code that was placed, prints their number and returns the problems. */
+  judgeHistories(): readonly string[]
   /** Processes that run now. */
   pids(): number[]
   /** Resident memory of all processes, after their garbage was collected if `collected`. */
@@ -71,8 +72,9 @@ export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnc
   const config = makeConfig(environment)
   const context = await createContext(config)
   const account = await makeAccount(context.db)
-  const userIds: string[] = []
-  for (let index = 0; index < USERS; index += 1) userIds.push((await makeUser(context.db, account.slug)).id)
+  const users: MadeUser[] = []
+  for (let index = 0; index < USERS; index += 1) users.push(await makeUser(context.db, account.slug))
+  const codes = new RecordedCodes()
   const applications = await Promise.all(
     Array.from({ length: APPLICATIONS }, () => makeApplication(context.db, config, account.slug)),
   )
@@ -93,16 +95,18 @@ export async function openAtOnceHarness<T>(redis: boolean, work: (harness: AtOnc
             next += 1
             if (!application) continue
             const device = new Device(server.address, application)
-            const { device_code, user_code } = await device.code()
-            const form = `${new URLSearchParams({ ...device.credentials, device_code })}`
-            placed.push({ userCode: user_code, form })
+            const calledAt = performance.now()
+            const code = await device.code()
+            const form = `${new URLSearchParams({ ...device.credentials, device_code: code.device_code })}`
+            placed.push({ recorded: codes.add(device, code, calledAt), form })
           }
         }
         await Promise.all(Array.from({ length: CODES_AT_ONCE }, place))
         return placed
       },
-      userIds,
-      decide: (userId, code) => decide(context, userId, code.userCode),
+      users,
+      decide: (user, { recorded }) => decide(context, user, recorded),
+      judgeHistories: () => codes.judge('at-once'),
       pids: () => runningPids(server),
       memoryMb: async (collected) => {
         if (collected) await Promise.all(debuggersOf(server.log()).map((address) => evaluateWithin(address, 'gc()')))
@@ -123,12 +127,12 @@ const runningPids = (server: ServerProcess) => listeningPids(server).filter(isRu
 
 const RETRY_MS = 200
 
-async function decide(context: Context, userId: string, userCode: string): Promise<void> {
+async function decide(context: Context, user: MadeUser, code: RecordedCode): Promise<void> {
   for (let failed = false; ; ) {
     try {
-      const entered = await enterUserCode(context, userId, userCode)
+      const entered = await code.enter(context, user)
       if (entered.outcome === 'claimed') {
-        const { outcome } = await grantDeviceCode(context, userId, entered.code)
+        const { outcome } = await code.grant(context, user, entered.code)
         if (outcome === 'granted' || failed) return
         throw new Error(`the decision was ${outcome}`)
       }

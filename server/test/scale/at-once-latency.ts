@@ -1,5 +1,6 @@
 /** Time from the commit of a decision to the device, and the memory of a held poll. */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { MadeUser } from '../rig/make.ts'
 import type { AtOnceHarness, PlacedCode, Size } from './at-once-harness.ts'
 import { type HeldDevices, nowMs, startHeldDevices } from './held-devices.ts'
 
@@ -72,7 +73,7 @@ export async function decideAtRate(
   const steps = warmUp + rate * seconds
   const begun = nowMs()
   let next = 0
-  const decideAsUser = async (userId: string) => {
+  const decideAsUser = async (user: MadeUser) => {
     while (next < steps) {
       const step = next
       next += 1
@@ -81,11 +82,11 @@ export async function decideAtRate(
       const device = Math.floor((step * codes.length) / steps)
       const code = codes[device]
       if (!code) return
-      await harness.decide(userId, code)
+      await harness.decide(user, code)
       committed.push([device, nowMs()])
     }
   }
-  await Promise.all(harness.userIds.map(decideAsUser))
+  await Promise.all(harness.users.map(decideAsUser))
   const measured = committed.slice(warmUp)
   const [, from] = committed[warmUp - 1] ?? []
   const [, to] = committed.at(-1) ?? []

@@ -5,6 +5,7 @@
  */
 import { fork } from 'node:child_process'
 import { connect } from 'node:net'
+import { type Answer, plain } from '../history/history.ts'
 
 /** Below the 20,000 descriptors that a process may have. */
 const DEVICES_PER_PROCESS = 15_000
@@ -27,14 +28,19 @@ type Ordered = {
   readonly forms: readonly string[]
 }
 
-/** Credentials, with their time on the monotonic clock of the machine in milliseconds. */
-type Heard = {
-  readonly arrived: readonly (readonly [device: number, at: number])[]
-  readonly repeated: readonly number[]
-  readonly double: readonly number[]
+/** A poll of a device, with times on the monotonic clock of the machine in milliseconds. */
+export type DevicePoll = {
+  readonly device: number
+  readonly calledAt: number
+  readonly answeredAt: number
+  /** Null if the connection ended before it came. */
+  readonly answer: Answer | null
 }
 
 export type HeldDevices = {
+  /** In the order in which they ended. */
+  readonly polls: readonly DevicePoll[]
+  /** When each device first heard its credentials. */
   readonly arrivedAt: ReadonlyMap<number, number>
   /** Devices that got the same credentials again: allowed if a process was killed before it stored that it had sent them. */
   readonly repeated: ReadonlySet<number>
@@ -46,17 +52,25 @@ export type HeldDevices = {
 export const nowMs = (): number => Number(process.hrtime.bigint()) / 1e6
 
 export function startHeldDevices(port: number, forms: readonly string[]): HeldDevices {
+  const polls: DevicePoll[] = []
   const arrivedAt = new Map<number, number>()
+  const credentialsOf = new Map<number, string>()
   const repeated = new Set<number>()
   const double = new Set<number>()
+  const note = (poll: DevicePoll) => {
+    polls.push(poll)
+    const { device, answer } = poll
+    if (answer?.credentials == null) return
+    const known = credentialsOf.get(device)
+    if (known === undefined) arrivedAt.set(device, poll.answeredAt)
+    else if (known === answer.credentials) repeated.add(device)
+    else double.add(device)
+    credentialsOf.set(device, answer.credentials)
+  }
   const crowds = Array.from({ length: Math.ceil(forms.length / DEVICES_PER_PROCESS) }, (_, index) => {
     const from = index * DEVICES_PER_PROCESS
     const crowd = fork(new URL(import.meta.url))
-    crowd.on('message', (heard: Heard) => {
-      for (const [device, at] of heard.arrived) arrivedAt.set(device, at)
-      for (const device of heard.repeated) repeated.add(device)
-      for (const device of heard.double) double.add(device)
-    })
+    crowd.on('message', (ended: readonly DevicePoll[]) => ended.forEach(note))
     const ordered: Ordered = {
       port,
       from,
@@ -65,30 +79,25 @@ export function startHeldDevices(port: number, forms: readonly string[]): HeldDe
     crowd.send(ordered)
     return crowd
   })
-  return { arrivedAt, repeated, double, stop: () => crowds.forEach((crowd) => void crowd.kill('SIGKILL')) }
+  return { polls, arrivedAt, repeated, double, stop: () => crowds.forEach((crowd) => void crowd.kill('SIGKILL')) }
 }
 
 if (process.send) process.once('message', (ordered: Ordered) => void runDevices(ordered))
 
 function runDevices({ port, from, forms }: Ordered): void {
-  let arrived: [number, number][] = []
-  let repeated: number[] = []
-  let double: number[] = []
+  let ended: DevicePoll[] = []
   // Evenly over a wait: otherwise all of them would poll again at the same time, one wait later.
   const perTick = Math.ceil((forms.length * TICK_MS) / (WAIT_SECONDS * 1000))
   let started = 0
   const opening: number[] = []
-  const tokens = new Map<number, string>()
+  const served = new Set<number>()
   setInterval(() => {
     for (let next = 0; next < perTick && started < forms.length; next += 1) poll(started++)
     for (const index of opening.splice(0, OPENED_PER_TICK)) poll(index)
   }, TICK_MS)
   setInterval(() => {
-    if (arrived.length + repeated.length + double.length > 0)
-      process.send?.({ arrived, repeated, double } satisfies Heard)
-    arrived = []
-    repeated = []
-    double = []
+    if (ended.length > 0) process.send?.(ended)
+    ended = []
   }, 50)
 
   const poll = (index: number) => {
@@ -103,16 +112,23 @@ function runDevices({ port, from, forms }: Ordered): void {
     const localAddress = `127.0.${1 + Math.floor(from / DEVICES_PER_PROCESS)}.${1 + (index % LOCAL_ADDRESSES)}`
     const socket = connect({ port, host: '127.0.0.1', localAddress })
     const send = () => {
-      if (ended) return
+      if (closed) return
       sentAt = nowMs()
       text = ''
-      socket.write(request(tokens.has(index) ? '' : `prefer: wait=${WAIT_SECONDS}\r\n`))
+      asked = true
+      socket.write(request(served.has(index) ? '' : `prefer: wait=${WAIT_SECONDS}\r\n`))
     }
-    let ended = false
+    let asked = false
+    let closed = false
+    const end = (answer: Answer | null) => {
+      if (asked) ended.push({ device: from + index, calledAt: sentAt, answeredAt: nowMs(), answer })
+      asked = false
+    }
     /** Polls again over a new connection, at the interval. */
     const reconnect = () => {
-      if (ended) return
-      ended = true
+      if (closed) return
+      end(null)
+      closed = true
       socket.destroy()
       setTimeout(() => opening.push(index), Math.max(0, sentAt + INTERVAL_MS - nowMs()))
     }
@@ -123,16 +139,14 @@ function runDevices({ port, from, forms }: Ordered): void {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       if (!text.includes('}')) return
-      const [, token] = /"access_token":"([^"]+)"/.exec(text) ?? []
-      if (token !== undefined) {
-        const known = tokens.get(index)
-        if (known === undefined) arrived.push([from + index, nowMs()])
-        else if (known === token) repeated.push(from + index)
-        else double.push(from + index)
-        tokens.set(index, token)
-      }
-      if (text.includes('"invalid"')) {
-        ended = true
+      const [, credentials = null] = /"access_token":"([^"]+)"/.exec(text) ?? []
+      const [, error] = /"error":"([^"]+)"/.exec(text) ?? []
+      if (credentials !== null) {
+        served.add(index)
+        end({ is: 'accepted', credentials })
+      } else end(error === undefined || error === 'unavailable' ? null : plain(error))
+      if (error === 'invalid') {
+        closed = true
         return void socket.destroy()
       }
       if (/\r\nconnection: close\r\n/i.test(text)) return reconnect()
