@@ -39,7 +39,8 @@ export type PatroniCluster = {
 }
 
 const PROGRAMS = { patroni: '/usr/bin/patroni', 'etcd-server': '/usr/bin/etcd', haproxy: '/usr/sbin/haproxy' }
-const deployed = (path: string) => readFileSync(new URL(`../../../../deploy/${path}`, import.meta.url), 'utf8')
+const deployedAt = (path: string) => join(import.meta.dirname, '../../../../deploy', path)
+const deployed = (path: string) => readFileSync(deployedAt(path), 'utf8')
 
 /** The Debian packages that are missing. */
 export function missingPackages(): readonly string[] {
@@ -82,6 +83,9 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
   const member = ['--name', 'etcd', '--initial-cluster', 'etcd=http://127.0.0.1:2380', '--data-dir', own('etcd')]
   const etcd = startIn(hub, 'etcd-server', PROGRAMS['etcd-server'], ...member, ...peers, ...clients, '--enable-v2')
 
+  for (const namespace of namespaces) {
+    execFileSync('ip', ['netns', 'exec', namespace, 'sysctl', '--quiet', '--load', deployedAt('patroni/sysctl.conf')])
+  }
   const machines = MACHINES.map((number): Machine => {
     const address = `${prefix}.${10 + number}`
     const name = `node${number}`
