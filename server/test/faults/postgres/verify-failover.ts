@@ -33,10 +33,13 @@ const seed = Number(values.seed)
 const wanted = Number(values.events ?? 300)
 const until = performance.now() + (values.full ? 140 : 12) * 60_000
 
-/** What earlier calls with the same seed did. */
 /** Faults of docs/reliability.md. */
 const PROVES = ['F06', 'F07', 'F08', 'F09']
 
+/** The load is judged and what was seen is saved after so many events. */
+const EVENTS_AT_ONCE = 25
+
+/** What this and earlier calls with the same seed saw. */
 type Progress = {
   events: number
   recoveriesMs: number[]
@@ -97,55 +100,68 @@ try {
   let ended = 0
   for (const server of servers) void server.exited.then(() => (ended += 1))
   const addresses = servers.map(({ address }) => address)
-  const load = startLoad({
-    addresses,
-    application,
-    context,
-    user,
-    devices: 12,
-    pendingMayBeOldMs: OUTAGE_MS + MAX_HINT_MS,
-    heldAndRefreshed: true,
-  })
-  const problems: string[] = []
   const kinds = Object.keys(EVENTS)
-  for (; progress.events < wanted && performance.now() < until; progress.events += 1) {
+
+  /** One event, until every process accepts writes and the cluster is whole again. Returns the problems that it saw. */
+  async function pass(index: number): Promise<readonly string[]> {
     // Every kind once, then kinds by the seed.
-    const [kind, course] = randomOf(progress.events)
-    const name = progress.events < kinds.length ? kinds[progress.events] : kinds[Math.floor(kind * kinds.length)]
+    const [kind, course] = randomOf(index)
+    const name = index < kinds.length ? kinds[index] : kinds[Math.floor(kind * kinds.length)]
     await untilTrue(async () => (await cluster.leader()) !== null, WHOLE_WITHIN_MS, 'primary')
     const leader = await cluster.leader()
     const event = EVENTS[name ?? '']
     if (!leader || !event) throw new Error('no primary')
     try {
-      problems.push(...(await event(cluster, leader, course)))
+      const problems = await event(cluster, leader, course)
       const recoveryMs = await recovered(cluster, servers, application)
       progress.recoveriesMs.push(Math.round(recoveryMs))
       await untilTrue(() => isWhole(cluster), WHOLE_WITHIN_MS, 'whole cluster')
-      console.log(`failover: ${progress.events} ${name} recovery_ms=${Math.round(recoveryMs)}`)
+      console.log(`failover: ${index} ${name} recovery_ms=${Math.round(recoveryMs)}`)
+      return problems
     } catch (error) {
       progress.manual += 1
-      console.log(`failover: ${progress.events} ${name}: ${(error as Error).message}`)
+      console.log(`failover: ${index} ${name}: ${(error as Error).message}`)
       for (const machine of cluster.machines) {
         machine.thaw()
         machine.start()
       }
       await untilTrue(() => isWhole(cluster), WHOLE_WITHIN_MS, 'whole cluster')
+      return []
     }
-    await sleep(1_000)
   }
-  problems.push(...(await load.finish()))
-  const refused = await load.refusedCredentials()
-  for (const problem of [...problems, ...refused].slice(0, 20)) console.error(`failover: ${problem}`)
-  progress.double += problems.length
-  progress.lost += refused.length
-  progress.restarted += ended
-  const totals = load.totals()
+
+  const totals: Record<string, number> = {}
+  while (progress.events < wanted && performance.now() < until) {
+    const load = startLoad({
+      addresses,
+      application,
+      context,
+      user,
+      devices: 12,
+      pendingMayBeOldMs: OUTAGE_MS + MAX_HINT_MS,
+      heldAndRefreshed: true,
+    })
+    const problems: string[] = []
+    const end = Math.min(wanted, progress.events + EVENTS_AT_ONCE)
+    for (; progress.events < end && performance.now() < until; progress.events += 1) {
+      problems.push(...(await pass(progress.events)))
+      await sleep(1_000)
+    }
+    problems.push(...(await load.finish()))
+    const refused = await load.refusedCredentials()
+    for (const problem of [...problems, ...refused].slice(0, 20)) console.error(`failover: ${problem}`)
+    progress.double += problems.length
+    progress.lost += refused.length
+    progress.restarted += ended
+    ended = 0
+    for (const [name, count] of Object.entries(load.totals())) totals[name] = (totals[name] ?? 0) + count
+    if (values.full) {
+      mkdirSync(new URL('.', file), { recursive: true })
+      writeFileSync(file, JSON.stringify(progress))
+    }
+  }
   await Promise.all(servers.map((server) => server.kill('SIGTERM')))
   await closeContext(context)
-  if (values.full) {
-    mkdirSync(new URL('.', file), { recursive: true })
-    writeFileSync(file, JSON.stringify(progress))
-  }
   const sorted = progress.recoveriesMs.toSorted((a, b) => a - b)
   const at = (share: number) => `${((sorted[Math.ceil(share * sorted.length) - 1] ?? 0) / 1000).toFixed(1)}s`
   const { codesRequested, granted, rejected, collected, refreshed } = totals
