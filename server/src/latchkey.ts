@@ -7,8 +7,9 @@ const app = () => import('./app.ts')
 
 /** The processes of a supervisor run the same command. */
 async function serve(processes: number | null): Promise<void> {
-  const { isSupervised } = await import('./processes/supervised.ts')
-  if (processes === null || isSupervised()) return (await app()).serve()
+  const { isSupervised, leaveSupervisor } = await import('./processes/supervised.ts')
+  if (isSupervised()) return (await app()).serve().finally(leaveSupervisor)
+  if (processes === null) return (await app()).serve()
   return (await import('./processes/supervisor.ts')).supervise(processes)
 }
 

@@ -14,7 +14,7 @@ type Supervised = {
   stop(how: 'stop' | 'replace'): Promise<void>
 }
 
-/** Resolves when the process was told to end and has. If the supervisor dies, node:cluster ends this process. */
+/** Resolves when the process was told to end and has stopped. If the supervisor dies, node:cluster ends this process. */
 export async function obeySupervisor(service: Supervised): Promise<void> {
   // A terminal and systemd signal every process of a group, and a second signal would end this one at once.
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) process.on(signal, () => {})
@@ -32,6 +32,10 @@ export async function obeySupervisor(service: Supervised): Promise<void> {
   await tell({ report: 'listening', address: service.address })
   await service.stop(await how)
   await tell({ report: 'last', families: service.readCounters() })
+}
+
+/** Closes the channel to the supervisor, which would keep this process alive, also if its start has failed. */
+export function leaveSupervisor(): void {
   cluster.worker?.disconnect()
 }
 

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { METRICS_MS } from '../../../src/processes/child.ts'
 import { Device, post } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
+import { startOwnPostgres } from '../../rig/engines/own-postgres.ts'
 import { makeEnvironment } from '../../rig/make.ts'
 import { EXECUTABLE } from '../../rig/process/executable.ts'
 import { isRunning, listeningPids, type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
@@ -21,7 +22,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-async function start(): Promise<ServerProcess> {
+async function start(settings: Record<string, string> = {}): Promise<ServerProcess> {
   const server = await startServerProcess(
     {
       DATABASE_URL: service.database.url,
@@ -29,6 +30,7 @@ async function start(): Promise<ServerProcess> {
       DRAIN_SECONDS: '1',
       METRICS_PORT: '0',
       OVERLOAD_DELAY: '0',
+      ...settings,
     },
     { processes: PROCESSES },
   )
@@ -116,6 +118,24 @@ it.concurrent('SIGTERM while the first process starts ends the supervisor, and n
   expect(log.split('"event":"stopped"').length - 1).toBeLessThanOrEqual(2)
   expect(log).toContain('"event":"stopped"')
   expect(log.split('"event":"listening"').length - 1).toBeLessThanOrEqual(1)
+})
+
+it.concurrent('processes that cannot start because PostgreSQL is away end, and others are started when it is back', async ({
+  onTestFinished,
+}) => {
+  const postgres = await startOwnPostgres()
+  onTestFinished(() => postgres.remove())
+  const server = await start({ DATABASE_URL: postgres.url })
+  const before = listeningPids(server)
+  postgres.stop()
+  for (const pid of before) process.kill(pid, 'SIGKILL')
+  const deaths = () => server.log().split('"event":"process_died"').length - 1
+  await until(() => deaths() > PROCESSES)
+  expect(server.log()).toContain('"how":"status 1"')
+  postgres.start()
+  await until(() => listeningPids(server).filter(isRunning).length === PROCESSES)
+  expect((await post(server.address, '/health/ready', { method: 'GET' })).status).toBe(200)
+  await server.kill('SIGTERM')
 })
 
 async function readSample(server: ServerProcess, name: string): Promise<number> {
