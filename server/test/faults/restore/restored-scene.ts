@@ -141,7 +141,8 @@ export class RestoredScene {
     })
     const codesStay = await share(this.#codes, async (code) => {
       const { body } = await new Device(address, application, 'key').poll(code.device_code)
-      return body.error === 'invalid'
+      // A code that has expired since then: the restored service cannot know that it was used.
+      return body.error === 'invalid' || body.error === 'auth_expired'
     })
     const tokensStay = await share(this.#tokenSets, async (grant) => {
       const { refreshToken } = makeTokenSet(keys, grant, grant.issuedAt, accessTokenLifetimeMs)
