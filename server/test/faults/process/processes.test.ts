@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
+import { freePort } from '../../../../tools/free-port.ts'
 import { METRICS_MS } from '../../../src/processes/child.ts'
 import { Device, post } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
@@ -125,7 +126,7 @@ it.concurrent('processes that cannot start because PostgreSQL is away end, and o
 }) => {
   const postgres = await startOwnPostgres()
   onTestFinished(() => postgres.remove())
-  const server = await start({ DATABASE_URL: postgres.url })
+  const server = await start({ DATABASE_URL: postgres.url, PORT: String(await freePort()) })
   const before = listeningPids(server)
   postgres.stop()
   for (const pid of before) process.kill(pid, 'SIGKILL')
