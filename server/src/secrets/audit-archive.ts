@@ -46,6 +46,7 @@ export function writeRecord(record: ArchiveRecord): string {
 export function readRecord(text: string): ArchiveRecord | null {
   try {
     const { month, events, runs, sha256, key_id: keyId, mac: signature } = JSON.parse(text)
+    if (typeof month !== 'string' || typeof events !== 'number' || typeof keyId !== 'number') return null
     const record = {
       month,
       events,
