@@ -1,5 +1,6 @@
 /** Users in a file that `latchkey import users` reads: columns, and what each of them may contain. */
 import { readEmail } from '../sign-in/email.ts'
+import { EXTERNAL_ID, isExternalId } from './account.ts'
 import type { TextRecord } from './record-reader.ts'
 
 export const importColumns = ['account', 'email', 'name', 'roles', 'external_id', 'password_hash'] as const
@@ -92,7 +93,7 @@ function readFields(line: number, fields: Fields): ReadUser {
   const [name, externalId] = [text('name'), text('external_id')]
   if (name.length > 200 || /\p{Cc}/u.test(name))
     return refuse(line, 'A name has at most 200 characters, none of them a line break.')
-  if (externalId.length > 200) return refuse(line, 'An external id has at most 200 characters.')
+  if (externalId !== '' && !isExternalId(externalId)) return refuse(line, EXTERNAL_ID)
   const user = {
     ...{ line, account: text('account'), email, name: name || null, roles: [...new Set(roles)] },
     ...{ externalId: externalId || null, passwordHash: text('password_hash') || null },

@@ -52,7 +52,7 @@ export function createCsvReader(): RecordReader {
     if (character === '"') {
       length += 1
       // Two quotation marks inside a quoted cell stand for one.
-      if (afterQuote) cell += '"'
+      if (afterQuote && length <= MAX_LENGTH) cell += '"'
       quoted = !quoted
       afterQuote = !quoted
       return null

@@ -4,6 +4,9 @@ import { createCsvReader, createLineReader, type RecordReader } from '../../../s
 
 const readAll = (reader: RecordReader, pieces: readonly string[]) => [...pieces.flatMap(reader.read), ...reader.end()]
 
+/** Characters of the longest record, with the commas and quotation marks in it. */
+const LONGEST = 64 * 1024
+
 describe('CSV', () => {
   const text = 'a,b\r\n\r\n"1,\n""x""",2\nlast,'
   const records = [
@@ -31,6 +34,41 @@ describe('CSV', () => {
       { line: 4, cells: ['b'] },
     ])
   })
+
+  it.each([
+    ['quotation marks in the first cell', '"a"\n', ['a']],
+    ['quotation marks in a later cell', 'a,"b"\n', ['a', 'b']],
+    ['a quotation mark inside a cell', '"a ""b"" c"\n', ['a "b" c']],
+    ['an empty cell in quotation marks', '""\n', ['']],
+    ['empty cells', ',,\n', ['', '', '']],
+    ['a line break of two characters in quotation marks', '"a\r\nb"\r\n', ['a\r\nb']],
+    ['a quotation mark that nobody closes', '"a,\nb', ['a,\nb']],
+  ])('%s: %j', (_what, text, cells) => {
+    expect(readAll(createCsvReader(), [text])).toEqual([{ line: 1, cells }])
+  })
+
+  it('a quotation mark that is never closed takes no memory, whatever follows it', () => {
+    const reader = createCsvReader()
+    const before = process.memoryUsage().heapUsed
+    reader.read('"')
+    for (let piece = 0; piece < 20; piece += 1) reader.read('"'.repeat(2 ** 20))
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(100e6)
+    expect(reader.end()).toEqual([{ line: 1, cells: null }])
+  })
+
+  it('has no record after the last line break, nor in a file without text', () => {
+    expect(readAll(createCsvReader(), ['a\n'])).toEqual([{ line: 1, cells: ['a'] }])
+    expect(readAll(createCsvReader(), [''])).toEqual([])
+  })
+
+  it.each([
+    ['one cell', 'x'.repeat(LONGEST), ['x'.repeat(LONGEST)]],
+    ['a quoted cell', `"${'x'.repeat(LONGEST - 2)}"`, ['x'.repeat(LONGEST - 2)]],
+    ['an empty cell at the end', `${'x'.repeat(LONGEST - 1)},`, ['x'.repeat(LONGEST - 1), '']],
+  ])('has a record of 65,536 characters at most: %s', (_what, text, cells) => {
+    expect(readAll(createCsvReader(), [text])).toEqual([{ line: 1, cells }])
+    expect(readAll(createCsvReader(), [`x${text}`])).toEqual([{ line: 1, cells: null }])
+  })
 })
 
 describe('lines', () => {
@@ -48,6 +86,28 @@ describe('lines', () => {
     expect(readAll(createLineReader(), [...pieces, '\nb\n'])).toEqual([
       { line: 1, cells: null },
       { line: 2, cells: ['b'] },
+    ])
+  })
+  it('that are blank are left out, at the end as well', () => {
+    expect(readAll(createLineReader(), [' \r\n{}\r\n\t'])).toEqual([{ line: 2, cells: ['{}\r'] }])
+    expect(readAll(createLineReader(), [''])).toEqual([])
+  })
+
+  it.each([
+    ['in one piece', (text: string) => [`${text}\n`]],
+    ['with the line break in another piece', (text: string) => [text, '\n']],
+    ['at the end of the file', (text: string) => [text]],
+  ])('have 65,536 characters at most, %s', (_where, cut) => {
+    const longest = 'x'.repeat(LONGEST)
+    expect(readAll(createLineReader(), cut(longest))).toEqual([{ line: 1, cells: [longest] }])
+    expect(readAll(createLineReader(), cut(`${longest}x`))).toEqual([{ line: 1, cells: null }])
+  })
+
+  it('that are too long are too long to their end, whatever follows in another piece', () => {
+    const long = 'x'.repeat(LONGEST + 1)
+    expect(readAll(createLineReader(), [long, 'b\nc'])).toEqual([
+      { line: 1, cells: null },
+      { line: 2, cells: ['c'] },
     ])
   })
 })
