@@ -64,11 +64,12 @@ function revokedSecrets({ kind, application, secret, revokedSecrets: several = [
   return [...(secret === undefined ? [] : [secret]), ...several].map((each) => ({ application, secret: each }))
 }
 
+/** A refresh token may be issued again with its generation, at a later time and under another key: the last line counts. */
 function newestOfEach<Line extends GenerationLine | UseLine>(lines: readonly Line[]): readonly Line[] {
   const newest = new Map<string, Line>()
   for (const line of lines) {
     const subject = `${line.kind} ${line.grant}`
-    if ((newest.get(subject)?.generation ?? 0) < line.generation) newest.set(subject, line)
+    if ((newest.get(subject)?.generation ?? 0) <= line.generation) newest.set(subject, line)
   }
   return [...newest.values()]
 }

@@ -1,7 +1,7 @@
 /** docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md: replay only ends. */
-import { expect, it } from 'vitest'
-import { type EventLine, type GenerationLine, parseLine } from '../../../src/core/restore/journal-line.ts'
-import { planReplay } from '../../../src/core/restore/replay.ts'
+import { describe, expect, it, test } from 'vitest'
+import type { EventLine, GenerationLine, UseLine } from '../../../src/core/restore/journal-line.ts'
+import { planReplay, type Replay } from '../../../src/core/restore/replay.ts'
 
 let events = 0
 const line = (kind: EventLine['kind'], about: Partial<EventLine>): EventLine => {
@@ -15,6 +15,41 @@ const generation = (given: Partial<GenerationLine>): GenerationLine => ({
   issuedAt: 0,
   key: 1,
   ...given,
+})
+const use = (grant: string, used: number): UseLine => ({ kind: 'access_token', grant, generation: used })
+
+const NOTHING: Replay = {
+  ...{ accounts: [], erasedUsers: [], disabledUsers: [], passwords: [], resetUsers: [], suspended: [] },
+  ...{ deletedApplications: [], secrets: [], managementKeys: [], signingKeys: [], grants: [] },
+  ...{ generations: [], uses: [], lostGrants: [] },
+}
+
+describe('what one line ends', () => {
+  test.each<[EventLine, Partial<Replay>]>([
+    [line('account.closed', { account: 'acc_1' }), { accounts: ['acc_1'] }],
+    [line('user.erased', { account: 'acc_1', user: 'usr_1' }), { erasedUsers: ['usr_1'] }],
+    [line('user.disabled', { account: 'acc_1', user: 'usr_1' }), { disabledUsers: ['usr_1'] }],
+    [line('user.password_set', { account: 'acc_1', user: 'usr_1' }), { passwords: ['usr_1'] }],
+    [line('user.reset', { account: 'acc_1', user: 'usr_1' }), { resetUsers: ['usr_1'] }],
+    [line('application.suspended', { application: 'app_1' }), { suspended: ['app_1'] }],
+    [line('application.deleted', { application: 'app_1' }), { deletedApplications: ['app_1'] }],
+    [
+      line('application.secret_revoked', { application: 'app_1', secret: 'sec_1' }),
+      { secrets: [{ application: 'app_1', secret: 'sec_1' }] },
+    ],
+    [line('management_key.revoked', { account: 'acc_1', managementKey: 'mgk_1' }), { managementKeys: ['mgk_1'] }],
+    [line('key.retired', { key: 3 }), { signingKeys: [3] }],
+    [
+      line('grant.revoked', { account: 'acc_1', user: 'usr_1', application: 'app_1', grant: 'grt_1' }),
+      { grants: [{ id: 'grt_1', reason: null }] },
+    ],
+    [line('grant.created', { user: 'usr_1', application: 'app_1', grant: 'grt_1' }), { lostGrants: ['grt_1'] }],
+    [line('grant.issued', { application: 'app_1', grant: 'grt_1' }), {}],
+    [line('code.rejected', { user: 'usr_1', application: 'app_1', code: 'cod_1' }), {}],
+    [line('database.restored', {}), {}],
+  ])('$kind', (event, ended) => {
+    expect(planReplay([event])).toEqual({ ...NOTHING, ...ended })
+  })
 })
 
 it('of several lines about the same thing the last one counts', () => {
@@ -30,6 +65,26 @@ it('of several lines about the same thing the last one counts', () => {
   expect(planReplay([disabled, line('user.enabled', { user: 'usr_1' })]).disabledUsers).toEqual([])
 })
 
+it('a line about something else settles nothing', () => {
+  const ended = [
+    line('application.suspended', { application: 'app_1' }),
+    line('grant.revoked', { grant: 'grt_1' }),
+    line('user.disabled', { user: 'usr_1' }),
+  ]
+  const others = [
+    line('application.restored', { application: 'app_2' }),
+    line('grant.restored', { grant: 'grt_2' }),
+    line('user.enabled', { user: 'usr_2' }),
+    line('user.password_set', { user: 'usr_1' }),
+    line('grant.created', { application: 'app_1', grant: 'grt_1' }),
+  ]
+  expect(planReplay([...ended, ...others])).toMatchObject({
+    suspended: ['app_1'],
+    grants: [{ id: 'grt_1', reason: null }],
+    disabledUsers: ['usr_1'],
+  })
+})
+
 it('nothing is ended by a line that gives access', () => {
   const giving = [
     line('grant.created', { grant: 'grt_1' }),
@@ -37,30 +92,79 @@ it('nothing is ended by a line that gives access', () => {
     line('application.restored', { application: 'app_1' }),
     line('user.enabled', { user: 'usr_1' }),
   ]
-  const { lostGrants, ...ended } = planReplay(giving)
-  expect(lostGrants).toEqual(['grt_1'])
-  expect(Object.values(ended).flat()).toEqual([])
+  expect(planReplay(giving)).toEqual({ ...NOTHING, lostGrants: ['grt_1'] })
 })
 
-it('secrets are ended by their ids, of a rotation and of a revocation', () => {
+it('a line without the thing it is about ends nothing', () => {
+  const kinds = [
+    'account.closed',
+    'user.erased',
+    'application.deleted',
+    'management_key.revoked',
+    'grant.revoked',
+  ] as const
+  expect(planReplay(kinds.map((kind) => line(kind, {})))).toEqual(NOTHING)
+})
+
+it('what is ended is in the order of its ids, each once', () => {
+  const closed = ['acc_2', 'acc_3', 'acc_1', 'acc_2'].map((account) => line('account.closed', { account }))
+  expect(planReplay(closed).accounts).toEqual(['acc_1', 'acc_2', 'acc_3'])
+})
+
+describe('secrets', () => {
   const application = 'app_1'
-  const rotated = line('application.secret_rotated', { application, revokedSecrets: ['sec_1', 'sec_2'] })
-  const revoked = line('application.secret_revoked', { application, secret: 'sec_3' })
-  expect(planReplay([rotated, revoked]).secrets.map(({ secret }) => secret)).toEqual(['sec_1', 'sec_2', 'sec_3'])
+
+  it('are ended by their ids, of a rotation and of a revocation', () => {
+    const rotated = line('application.secret_rotated', { application, revokedSecrets: ['sec_1', 'sec_2'] })
+    const revoked = line('application.secret_revoked', { application, secret: 'sec_3' })
+    expect(planReplay([rotated, revoked]).secrets).toEqual(
+      ['sec_1', 'sec_2', 'sec_3'].map((secret) => ({ application, secret })),
+    )
+  })
+
+  it('are not ended by other events, and not without an application', () => {
+    const others = [
+      line('application.suspended', { application, secret: 'sec_1', revokedSecrets: ['sec_2'] }),
+      line('application.secret_revoked', { secret: 'sec_3' }),
+    ]
+    expect(planReplay(others).secrets).toEqual([])
+  })
 })
 
-it('of a credential the newest generation counts, in whatever order processes wrote', () => {
-  const [older, newer] = [generation({ generation: 4 }), generation({ generation: 5 })]
-  const key = generation({ kind: 'access_key' })
-  expect(planReplay([newer, older, key]).generations).toEqual([newer, key])
+it('signing keys are ended by their numbers, and by nothing else', () => {
+  const lines = [
+    line('key.retired', { key: 2 }),
+    line('key.retired', {}),
+    line('grant.issued', { key: 3 }),
+    line('key.retired', { key: 0 }),
+  ]
+  expect(planReplay([...lines, generation({ key: 9 })]).signingKeys).toEqual([2, 0])
 })
 
-it('a line that was cut off, is empty or of an unknown kind is ignored', () => {
-  expect(['', '{"kind":"grant.revoked","gra', '{"kind":"comet"}', 'words'].map(parseLine)).toEqual([
-    null,
-    null,
-    null,
-    null,
-  ])
-  expect(parseLine('{"kind":"access_token","grant":"grt_1","generation":2}')).toMatchObject({ generation: 2 })
+describe('generations', () => {
+  test('a refresh token that was issued again keeps its last time and key', () => {
+    const [issued, again] = [generation({ key: 1, issuedAt: 1 }), generation({ key: 2, issuedAt: 2 })]
+    expect(planReplay([issued, again]).generations).toEqual([again])
+  })
+
+  it('of a credential the newest counts, in whatever order processes wrote', () => {
+    const [older, newer] = [generation({ generation: 4 }), generation({ generation: 5 })]
+    const key = generation({ kind: 'access_key' })
+    expect(planReplay([newer, older, key]).generations).toEqual([newer, key])
+    expect(planReplay([older, key, newer]).generations).toEqual([newer, key])
+  })
+
+  it('are those of each grant, also the first one', () => {
+    const lines = [generation({ generation: 1 }), generation({ grant: 'grt_2', generation: 1 })]
+    expect(planReplay(lines)).toEqual({ ...NOTHING, generations: lines })
+  })
+
+  it('that were used are apart from those that were issued', () => {
+    const lines = [use('grt_1', 3), generation({ generation: 2 }), use('grt_2', 1), use('grt_1', 2), use('grt_2', 4)]
+    expect(planReplay(lines)).toEqual({
+      ...NOTHING,
+      generations: [generation({ generation: 2 })],
+      uses: [use('grt_1', 3), use('grt_2', 4)],
+    })
+  })
 })
