@@ -61,6 +61,24 @@ describe('the next entry', () => {
   })
 })
 
+describe('the number of waiting entries', () => {
+  it('is counted per application, over all its networks, and 0 for an unknown one', () => {
+    const queue = createQueue(100)
+    for (const entry of [one('a', 'x'), one('a', 'y'), one('b', 'x')]) queue.join(entry)
+    expect([queue.waitingOf('a'), queue.waitingOf('b'), queue.waitingOf('c'), queue.waiting]).toEqual([2, 1, 0, 3])
+    queue.next((applicationId) => applicationId === 'a')
+    queue.next((applicationId) => applicationId === 'b')
+    expect([queue.waitingOf('a'), queue.waitingOf('b'), queue.waiting]).toEqual([1, 0, 1])
+  })
+
+  it('does not change when one leaves that never joined', () => {
+    const queue = createQueue(100)
+    queue.join(one('a', 'x', 'a1'))
+    for (const never of [one('a', 'x'), one('a', 'y'), one('b', 'x')]) queue.leave(never)
+    expect([queue.waiting, queue.waitingOf('a'), ...everyone(queue)]).toEqual([1, 1, 'a1'])
+  })
+})
+
 describe('a full queue', () => {
   it('drops an entry of the largest application for one of another', () => {
     const queue = createQueue(3)
@@ -74,6 +92,14 @@ describe('a full queue', () => {
     for (const name of ['x1', 'x2', 'x3']) queue.join(one('a', 'x', name))
     expect(queue.join(one('a', 'y', 'y1'))?.name).toBe('x3')
     expect(everyone(queue)).toEqual(['x1', 'y1', 'x2'])
+  })
+
+  it('drops an entry of the largest network of the application, not of the one that has most in all applications', () => {
+    const queue = createQueue(5)
+    for (const name of ['x1', 'x2']) queue.join(one('a', 'x', name))
+    for (const name of ['b1', 'b2']) queue.join(one('b', 'y', name))
+    queue.join(one('a', 'y', 'y1'))
+    expect(queue.join(one('c', 'z', 'z1'))?.name).toBe('x2')
   })
 
   it('refuses an entry of the largest application, also when all are equal', () => {
@@ -91,6 +117,15 @@ describe('a full queue', () => {
     expect(queue.join(one('d', 'quiet', 'd'))?.name).toBe('c')
     queue.join(one('e', 'crowded', 'e'))
     expect(everyone(queue)).toEqual(['a', 'b', 'd'])
+  })
+
+  it('does not hold against a network the entries that left', () => {
+    const queue = createQueue(1)
+    const gone = one('a', 'x', 'gone')
+    queue.join(gone)
+    queue.leave(gone)
+    queue.join(one('b', 'x', 'b1'))
+    expect(queue.join(one('c', 'y', 'c1'))?.name, 'the last of two equal ones').toBe('c1')
   })
 })
 

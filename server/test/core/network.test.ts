@@ -18,6 +18,9 @@ describe('an address', () => {
     ['::', '::'],
     ['fe80::1%eth0', 'fe80::1'],
     ['64:ff9b::192.0.2.7', '64:ff9b::c000:207'],
+    ['64:ff9b::ffff:c000:207', '64:ff9b::ffff:c000:207'],
+    ['::ffff:c000:207:1', '::ffff:c000:207:1'],
+    ['fe80::1%eth0.1:a-b_c', 'fe80::1'],
   ])('%s is read as %s', (text, address) => {
     expect(readAddress(text)).toBe(address)
   })
@@ -39,6 +42,13 @@ describe('an address', () => {
     '[::1]',
     '::1]',
     '::1]:80/[',
+    '::1]/1',
+    'fe80::1%',
+    'fe80::1%eth 0',
+    'fe80::1% eth0',
+    'fe80::1%eth0 ',
+    'fe80::1%eth0%eth1',
+    '192.0.2.7%eth0',
     'localhost',
     '192.0.2.7 ',
     '192.0.2.7\n',

@@ -98,6 +98,22 @@ describe('a network', () => {
     )
   })
 
+  test.each([
+    [0, 0, true],
+    [0, 4, true],
+    [0, 5, false],
+    [1 / 10, 4, true],
+    [1 / 4, 1, true],
+    [1 / 4, 2, false],
+    [1 / 2, 0, true],
+    [1 / 2, 1, false],
+    [1, 0, true],
+  ])('from a reserve that this code fills to %f, with %d codes so far: %s', (level, own, passed) => {
+    const limit = 12_000
+    const fill = { main: burstOf(limit), reserve: Math.max(0, level * burstOf(limit) - 1), at: 0 }
+    expect(takeCode({ limit, fill, now: 0, own, part: 1 }).passed).toBe(passed)
+  })
+
   test('with more codes never gets one where a network with fewer does not', () => {
     fc.assert(
       fc.property(limits, fills, fc.nat(1_000), fc.nat(1_000), (limit, part, one, other) => {

@@ -100,6 +100,19 @@ describe('matching', () => {
     expect(digestsOf(stored, known), 'the right one').toBe(2)
   })
 
+  test('a digest under one key is not accepted as one under another', () => {
+    const [secret = ''] = secrets
+    const live = [{ id: 'sec_0', keyId: 2, digest: digestApplicationSecret(keys, secret) }]
+    expect(matchApplicationSecret(rotated, live, secret)).toBeNull()
+  })
+
+  test.each(['', 'lks_', 'password', `lks_${'a'.repeat(42)}`, `xlks_${'a'.repeat(43)}`, `lks_${'a'.repeat(44)}`])(
+    'what does not have the form of a secret is refused, even if its digest is stored: %j',
+    (text) => {
+      expect(matchApplicationSecret(keys, [makeStored('sec_0', text)], text)).toBeNull()
+    },
+  )
+
   test('an altered secret is refused', () => {
     const secret = secrets[0] ?? ''
     const alike = [

@@ -83,6 +83,35 @@ describe('detail', () => {
     expect(canonicalJson(deep)).toBe(deep)
   })
 
+  test.each([
+    ['lists', (depth: number) => `${'['.repeat(depth)} 1${']'.repeat(depth)}`],
+    ['objects', (depth: number) => `${'{"a":'.repeat(depth)} 1${'}'.repeat(depth)}`],
+  ])('is rewritten to a depth of 64: %s', (_of, nested) => {
+    expect(canonicalJson(nested(64))).toBe(nested(64).replace(' ', ''))
+    expect(canonicalJson(nested(65))).toBe(nested(65))
+  })
+
+  test('is rewritten with any number of members side by side', () => {
+    expect(canonicalJson(`[${'[ ],'.repeat(100)}{ }]`)).toBe(`[${'[],'.repeat(100)}{}]`)
+    expect(canonicalJson(`[${'{ },'.repeat(100)}[ ]]`)).toBe(`[${'{},'.repeat(100)}[]]`)
+  })
+
+  test.each([
+    [' "a" ', '"a"'],
+    [' 1.50 ', '1.50'],
+    [' null ', 'null'],
+    [' true ', 'true'],
+  ])('may be a single value: %s', (text, canonical) => {
+    expect(canonicalJson(text)).toBe(canonical)
+  })
+
+  test('with three names is sorted from any order', () => {
+    for (const names of ['abc', 'acb', 'bac', 'bca', 'cab', 'cba']) {
+      const text = `{${Array.from(names, (name) => `"${name}":0`).join()}}`
+      expect(canonicalJson(text)).toBe('{"a":0,"b":0,"c":0}')
+    }
+  })
+
   test('has one meaning in every spelling', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 4 }), (value) => {

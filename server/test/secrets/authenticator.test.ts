@@ -88,6 +88,8 @@ describe('codes', () => {
 
   test.each([
     ['as apps group it', (code: string) => ` ${code.slice(0, 3)} ${code.slice(3)} `],
+    ['with invisible characters', (code: string) => `\u200e${code.slice(0, 3)}\u200b${code.slice(3)}\ufeff`],
+    ['with a dash', (code: string) => `${code.slice(0, 3)}–${code.slice(3)}`],
     ['with a hyphen', (code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
     ['full width', (code: string) => code.replace(/\d/g, (digit) => String.fromCharCode(0xff10 + Number(digit)))],
     ['in Arabic digits', (code: string) => code.replace(/\d/g, (digit) => String.fromCharCode(0x660 + Number(digit)))],

@@ -5,9 +5,16 @@ import {
   digestApplicationSecret,
   matchApplicationSecret,
 } from '../../src/secrets/application-secret.ts'
-import { makeAccessKey, makeTokenSet, RetiredKey, verifyCredential } from '../../src/secrets/credentials.ts'
+import { bucketOf } from '../../src/secrets/bucket.ts'
+import {
+  createCredentialVerifier,
+  makeAccessKey,
+  makeTokenSet,
+  RetiredKey,
+  verifyCredential,
+} from '../../src/secrets/credentials.ts'
 import { signDeviceCode, verifyDeviceCode } from '../../src/secrets/device-code-text.ts'
-import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createKey, dropKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId, createGrantId, createGrantSecret } from '../../src/secrets/random.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
@@ -111,6 +118,12 @@ describe('a retired key', () => {
     expect(() => makeTokenSet(without, grant, NOW, HOUR)).toThrow(RetiredKey)
     expect(() => makeAccessKey(without, grant)).toThrow(RetiredKey)
   })
+
+  test('is named in the error, with the grant', () => {
+    const error = new RegExp(`${grant.id}.* key 1\\b.*LATCHKEY_KEYS`)
+    expect(() => makeAccessKey(without, grant)).toThrow(error)
+    expect(new RetiredKey('x').name).toBe('RetiredKey')
+  })
 })
 
 describe('type confusion', () => {
@@ -154,4 +167,46 @@ describe('type confusion', () => {
       expect(kinds.filter((kind) => takenFor[kind](disguised))).toEqual([])
     },
   )
+})
+
+test('each is in the bucket of its grant, and verifies whatever that is', () => {
+  const moved = { ...grant, bucket: 0xbe0f }
+  const { accessToken: access, refreshToken: refresh } = makeTokenSet(keys, moved, NOW, HOUR)
+  const texts = [access, refresh, makeAccessKey(keys, moved)]
+  expect(texts.map(bucketOf)).toEqual([0xbe0f, 0xbe0f, 0xbe0f])
+  expect(texts.map((text) => verifyCredential(keys, text)?.grantSecret)).toEqual(texts.map(() => grant.secret))
+})
+
+describe('with a cache', () => {
+  const texts = [accessToken, refreshToken, accessKey]
+
+  test('what is verified is the same, the first time and later', () => {
+    const verifyCached = createCredentialVerifier(keys)
+    for (let time = 0; time < 3; time += 1) {
+      expect(texts.map(verifyCached)).toEqual(texts.map((text) => verifyCredential(keys, text)))
+      expect(verifyCached(`${accessToken}A`)).toBeNull()
+    }
+  })
+
+  test('a credential is not verified again', () => {
+    const verifyCached = createCredentialVerifier(keys)
+    for (const text of texts) expect(verifyCached(text)).toBe(verifyCached(text))
+  })
+
+  test('a flood of forged credentials does not push out a genuine one', () => {
+    const verifyCached = createCredentialVerifier(keys)
+    const before = verifyCached(accessToken)
+    for (let forged = 0; forged < 50_001; forged += 1) {
+      if (verifyCached(`lka_${forged}`) !== null) throw new Error('a forged credential was accepted')
+    }
+    expect(verifyCached(accessToken)).toBe(before)
+  })
+
+  test('a credential ends with its key', () => {
+    const both = parseKeyset(`${second},${first}`) as Keyset
+    const verifyCached = createCredentialVerifier(both)
+    expect(verifyCached(accessToken)).not.toBeNull()
+    dropKey(both, 1)
+    expect(texts.map(verifyCached)).toEqual([null, null, null])
+  })
 })

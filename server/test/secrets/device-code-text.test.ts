@@ -133,3 +133,22 @@ test('an id is written as PostgreSQL prints a uuid', () => {
   const bytes = Buffer.from('0123456789abcdef0123456789abcdef', 'hex')
   expect(uuidFrom(bytes)).toBe('01234567-89ab-cdef-0123-456789abcdef')
 })
+
+describe('with a cache', () => {
+  test('a code is not verified again', () => {
+    const open = createDeviceCodeVerifier(keys)
+    const opened = open(text, APPLICATION)
+    expect(opened).toEqual(code)
+    expect(open(text, APPLICATION)).toBe(opened)
+  })
+
+  test('neither forged codes nor wrong applications push out a genuine code', () => {
+    const open = createDeviceCodeVerifier(keys)
+    const opened = open(text, APPLICATION)
+    for (let forged = 0; forged < 50_001; forged += 1) {
+      if (open(`lkd_${forged}`, APPLICATION) !== null) throw new Error('a forged code was accepted')
+    }
+    expect(open(text, 'app_000000000000')).toBeNull()
+    expect(open(text, APPLICATION)).toBe(opened)
+  })
+})

@@ -1,7 +1,7 @@
 /** LATCHKEY_KEYS: parsing, error messages and sub-keys. */
 import { createHmac } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { createKey, type Keyset, type Purpose, parseKeyset } from '../../src/secrets/keyset.ts'
+import { createKey, dropKey, type Keyset, type Purpose, parseKeyset } from '../../src/secrets/keyset.ts'
 import { mac } from '../../src/secrets/mac.ts'
 
 const KEY = 'q'.repeat(43)
@@ -114,6 +114,14 @@ describe('sub-keys', () => {
     const second = readKeyset(`${createKey(1)},2:${KEY}`).byId.get(2)
     expect(second?.for['device-code']).toEqual(alone.for['device-code'])
   })
+})
+
+test('a key that is dropped is in the set no longer; the others stay', () => {
+  const keyset = readKeyset(`2:${KEY},1:${createKey(1).slice(2)}`)
+  dropKey(keyset, 1)
+  expect([...keyset.byId.keys()]).toEqual([2])
+  dropKey(keyset, 9)
+  expect([...keyset.byId.keys()]).toEqual([2])
 })
 
 test('a created key can be read, has its number, and is another one each time', () => {

@@ -88,7 +88,14 @@ describe('against node:crypto', () => {
 
 test('a key or a message that does not fit is refused, never truncated', () => {
   expect(() => macKey(Buffer.alloc(65))).toThrow(RangeError)
+  expect(() => macKey(Buffer.alloc(65))).toThrow(/key .*64 bytes/)
   expect(() => mac(macKey(Buffer.alloc(32)), Buffer.alloc(513))).toThrow(RangeError)
+  expect(() => mac(macKey(Buffer.alloc(32)), Buffer.alloc(513))).toThrow(/message is too long/)
+})
+
+test('the longest key and the longest message fit', () => {
+  const [key, message] = [Buffer.alloc(64, 7), Buffer.alloc(512, 8)]
+  expect(mac(macKey(key), message).toString('hex')).toBe(hmac(key, message))
 })
 
 test('secrets are equal only byte for byte and length for length', () => {

@@ -46,6 +46,7 @@ describe('matching', () => {
     expect(await passwords.matches(digest, `${longest}🔑`)).toBe(false)
     expect(await passwords.matches(await digestPassword('x'), 'x'.repeat(100_000))).toBe(false)
     await expect(passwords.digest(`${longest}🔑`)).rejects.toThrow(RangeError)
+    await expect(digestPassword(`${longest}🔑`)).rejects.toThrow(/password is too long/)
     await expect(digestPassword('ﷺ'.repeat(20)), 'counted as it is digested').rejects.toThrow(RangeError)
   })
 

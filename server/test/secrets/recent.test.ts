@@ -17,6 +17,23 @@ test('keeps at most two generations, the recently used longest', () => {
   expect(known.length).toBeLessThanOrEqual(20)
 })
 
+test('a generation has as many texts as it may, and begins anew with the next', () => {
+  const recent = createVerifiedCache<number>(2, parseKeyset(createKey(1)) as Keyset)
+  const known = (...texts: readonly string[]) => texts.map((text) => recent.get(text) !== undefined)
+  for (const text of ['a', 'b', 'c']) recent.set(text, 1)
+  for (const text of ['d', 'e']) recent.set(text, 1)
+  // e begins the third generation: the first, of a and b, is gone, the second is still there.
+  expect(known('a', 'b', 'e')).toEqual([false, false, true])
+  expect(known('c')).toEqual([true])
+})
+
+test('looking for an unknown text pushes out nothing', () => {
+  const recent = createVerifiedCache<number>(2, parseKeyset(createKey(1)) as Keyset)
+  recent.set('a', 1)
+  for (let value = 0; value < 10; value += 1) expect(recent.get(`unknown ${value}`)).toBeUndefined()
+  expect(recent.get('a')).toBe(1)
+})
+
 test('is emptied when a key is retired', () => {
   const keys = parseKeyset(`${createKey(2)} ${createKey(1)}`) as Keyset
   const recent = createVerifiedCache<number>(1, keys)
@@ -24,6 +41,8 @@ test('is emptied when a key is retired', () => {
   expect([recent.get('text 1'), recent.get('text 2')]).toEqual([1, 2])
   dropKey(keys, 1)
   expect([recent.get('text 1'), recent.get('text 2')]).toEqual([undefined, undefined])
+  recent.set('text 3', 3)
+  expect(recent.get('text 3'), 'and filled again').toBe(3)
 })
 
 test('DC-04 a device code verified for its application is refused for another, and with a changed letter', () => {

@@ -27,12 +27,28 @@ describe('recovery codes', () => {
     },
   )
 
-  it.each(['k3v9m-01x71', 'k3v9m-01x7', 'k3v9m-01x700', '', '123456', 'k3v9m-01x7u'])(
-    'are not read from %j',
-    (typed) => {
-      expect(matches('k3v9m-01x70', typed)).toBe(false)
-    },
-  )
+  it.each(['k3v9m-01x71', 'K3V9M-01X07'])('are not read from another code: %s', (typed) => {
+    expect(recoveryCodeDigests(keys, USER, typed)).toHaveLength(2)
+    expect(matches('k3v9m-01x70', typed)).toBe(false)
+  })
+
+  it.each([
+    'k3v9m-01x7',
+    'k3v9m-01x700',
+    '0k3v9m-01x70',
+    '',
+    '123456',
+    'k3v9m-01x7u',
+    'k3v9m_01x70',
+    'k3v9m-01x7é',
+    'x'.repeat(10_000),
+  ])('are not looked for when the text does not have their form: %#', (typed) => {
+    expect(recoveryCodeDigests(keys, USER, typed)).toEqual([])
+  })
+
+  it('are read without the invisible characters that copying adds', () => {
+    expect(matches('k3v9m-01x70', '\u200ek3v9m\u200b-\u206001x70\ufeff')).toBe(true)
+  })
 
   it('of one user are not those of another', () => {
     expect(matches('k3v9m-01x70', 'k3v9m-01x70', 'usr_000000000001')).toBe(false)

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { bucketOf } from '../../src/secrets/bucket.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
-import { type SignedText, sign, verify } from '../../src/secrets/signed-text.ts'
+import { keyIdOf, type RoutedText, type SignedText, sign, verify } from '../../src/secrets/signed-text.ts'
 
 const [first, second] = [createKey(1), createKey(2)]
 const keys = parseKeyset(first) as Keyset
@@ -117,6 +117,17 @@ describe('the bucket', () => {
     }
   })
 
+  test('may be any: the text says which, in four digits or not at all', () => {
+    const any: RoutedText = { ...kind, bucket: 'any' }
+    for (const bucket of [0, 7, 0xffff])
+      expect(verify(any, keys, sign(inBucket(bucket), keys.signing, body))).toEqual(body)
+    const sealed = sign(inBucket(0), keys.signing, body)
+    for (const digits of ['zzzz', 'AAAA', '000', '0001', '']) {
+      expect(verify(any, keys, `lkr_${digits}${sealed.slice(8)}`), digits).toBeNull()
+    }
+    expect(verify(any, keys, text)).toBeNull()
+  })
+
   test('can neither be added to a text without one nor be removed', () => {
     expect(verify(inBucket(0), keys, text)).toBeNull()
     expect(verify(inBucket(0), keys, text.replace('lkr_', 'lkr_0000'))).toBeNull()
@@ -131,6 +142,34 @@ test('the binding must match exactly', () => {
     expect(verify(kind, keys, bound, other)).toBeNull()
   }
   expect(verify(kind, keys, text, 'app_one')).toBeNull()
+})
+
+test('a text of another length is refused before anything is computed', () => {
+  let looked = 0
+  class CountedMap extends Map<number, Keyset['signing']> {
+    override get(id: number) {
+      looked += 1
+      return super.get(id)
+    }
+  }
+  const counted = { ...keys, byId: new CountedMap(keys.byId) }
+  for (const other of ['lkr_', `${text}A`, text.slice(0, -2), `lkr_${'A'.repeat(1_000)}`]) {
+    expect(verify(kind, counted, other)).toBeNull()
+  }
+  expect(looked).toBe(0)
+  expect(verify(kind, counted, text)).toEqual(body)
+  expect(looked).toBe(1)
+})
+
+test('the id of the key can be read from a text, behind prefix and bucket', () => {
+  for (const id of [1, 7, 128, 255]) {
+    const { signing } = parseKeyset(createKey(id)) as Keyset
+    for (const each of [kind, { ...kind, prefix: '' }, { ...kind, bucket: 0xbe0f }]) {
+      expect(keyIdOf(each, sign(each, signing, body))).toBe(id)
+    }
+    expect(keyIdOf({ ...kind, bucket: 'any' }, sign({ ...kind, bucket: 3 }, signing, body))).toBe(id)
+  }
+  expect(keyIdOf(kind, 'lkr_')).toBe(0)
 })
 
 test('any other input is refused without throwing', () => {

@@ -1,4 +1,5 @@
 /** User codes: uniform digits, computed from the id of a device code, and found by digests under every key. */
+import { createHmac, hkdfSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
 import { createKey, dropKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'
@@ -83,6 +84,19 @@ describe('a user code', () => {
   test('is computed again from its row, also when another key signs meanwhile', () => {
     for (const keys of [ONE, keyset(FIRST, SECOND), keyset(SECOND, FIRST)]) {
       expect(userCodeOf(keys, stored)).toBe(userCode)
+    }
+  })
+
+  test('is the first half of an HMAC of the id, modulo its length, and the check digit', () => {
+    const keys = keyset(`1:${'q'.repeat(43)}`)
+    const key = hkdfSync('sha256', Buffer.from('q'.repeat(43), 'base64url'), Buffer.alloc(0), 'latchkey/user-code', 32)
+    const bytes = createHmac('sha256', Buffer.from(key))
+      .update(Buffer.from(id.replaceAll('-', ''), 'hex'))
+      .digest()
+    const number = BigInt(`0x${bytes.toString('hex', 0, 16)}`)
+    for (const randomDigits of [8, 12]) {
+      const digits = String(number % 10n ** BigInt(randomDigits)).padStart(randomDigits, '0')
+      expect(computeUserCode(keys.signing, id, randomDigits).slice(0, -1)).toBe(digits)
     }
   })
 

@@ -27,6 +27,14 @@ describe('refused', () => {
     ['two listed passwords', 'dragonmonkey sunshine-princess monkey.dragon1'],
     ['a listed password several times', 'adminadminadmin passwordpassword rootrootroot'],
     ['a number', '１２３４５６７８９０１２ 31.12.1999-24.12 495117202612'],
+    [
+      'a number of any length, also after one letter',
+      '830592714063859 8305-9271-4063-8591 k495117202612 x31.12.1999-24',
+    ],
+    ['short keyboard runs', 'rtyfghvbn456 edc-tgb-ujm-456 qwefgh-456-zxc-rty'],
+    ['repeated characters', 'wwwjjjqqqvvv 🔑🔑🔑jjj🔑🔑🔑jjj'],
+    ['a listed password many times', 'adminadminadminadminadmin rootrootrootrootrootrootroot'],
+    ['a listed password behind other digits', '8362057193-dragon 93718264-monkey'],
     ['the account and the user', 'acmeacmeacme Acme-Acme-Acme ann.leeann.lee ann.lee@acme.example trading-acme-2026'],
     ['the service', 'latchkey2026! Latchkey-Acme'],
     ['famous ones', 'correcthorsebatterystaple a1b2c3d4e5f6'],
@@ -43,12 +51,31 @@ describe('refused', () => {
   })
 })
 
+describe('refused because of what the account is called', () => {
+  test.each([
+    ['three letters', 'zqv-zqv-zqv', 'zqv.test'],
+    ['letters in capitals and full width', 'ＨＡＬＶＯＲＳＥＮ-2026', 'Halvorsen'],
+    ['the local part of an e-mail address', 'q!zvw-q!zvw-2026', 'q!zvw@halvorsen.example'],
+    ['look-alike characters', 'h@lv0r5en-2026', 'Halvorsen'],
+  ])('%s', (_what, password, name) => {
+    expect(isCommonPassword(password, [name])).toBe(true)
+    expect(isCommonPassword(password, [])).toBe(false)
+  })
+
+  test('also if a longer name begins within another word', () => {
+    expect(isCommonPassword('gonzalezacme', ['acme', 'zacme'])).toBe(true)
+  })
+})
+
 describe('accepted', () => {
   test.each([
     'correct horse battery',
     'acme is where ann.lee works',
     'kT9-vvq2-Zmd',
     '!"§$%&/()=?*',
+    'kT9-vvq2-Zm47',
+    '7kT9-vvq2-Zmd',
+    'dragon-monkey-horse',
     'seven green bottles',
   ])('%s', (password) => {
     expect(isCommonPassword(password, context)).toBe(false)

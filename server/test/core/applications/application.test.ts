@@ -1,6 +1,12 @@
-/** Names of applications, their publishers, and scopes excluded from the device flow. */
+/** Names of applications and their publishers, logos, poll intervals, and scopes excluded from the device flow. */
 import { describe, expect, test } from 'vitest'
-import { deviceFlowPolicy, isApplicationName, isPublisherName } from '../../../src/core/applications/application.ts'
+import {
+  deviceFlowPolicy,
+  isApplicationName,
+  isPublisherName,
+  pollIntervalOf,
+  shownLogo,
+} from '../../../src/core/applications/application.ts'
 import { resolveConsent, resolveRequested } from '../../../src/core/grants/scope.ts'
 import { hostileNames } from '../../rig/corpora/hostile-names.ts'
 
@@ -34,7 +40,16 @@ describe('the name of an application', () => {
 })
 
 describe('the name of a publisher', () => {
-  test.each(['acme.example', 'a.b.co', 'xn--bcher-kva.example', '4.acme.example'])('may be %j', (name) => {
+  test.each([
+    'acme.example',
+    'a.b.co',
+    'xn--bcher-kva.example',
+    '4.acme.example',
+    'acme.e2',
+    `${'a'.repeat(63)}.example`,
+    `a.${'b'.repeat(63)}`,
+    `${'a.'.repeat(123)}example`,
+  ])('may be %j', (name) => {
     expect(isPublisherName(name)).toBe(true)
   })
 
@@ -53,10 +68,48 @@ describe('the name of a publisher', () => {
     '127.0.0.1',
     'acme.example\n',
     `${'a'.repeat(64)}.example`,
+    `a.${'b'.repeat(64)}`,
+    'acme.e',
+    'acme.example-',
+    'acme-.example',
+    ' acme.example',
+    `${'a.'.repeat(122)}aa.examples`,
     `${'a.'.repeat(126)}example`,
   ])('cannot be %j', (name) => {
     expect(isPublisherName(name)).toBe(false)
   })
+})
+
+describe('the logo on pages', () => {
+  const application = {
+    id: 'app_1',
+    logoVersion: 'v2',
+    publisher: { status: 'verified', name: 'acme.example' },
+  } as const
+
+  test.each(['own', 'verified'] as const)('is shown if the publisher is %s', (status) => {
+    expect(shownLogo({ ...application, publisher: { status, name: null } })).toEqual({
+      applicationId: 'app_1',
+      version: 'v2',
+    })
+  })
+
+  test('is not shown if the publisher is unverified', () => {
+    expect(shownLogo({ ...application, publisher: { status: 'unverified', name: 'acme.example' } })).toBeNull()
+  })
+
+  test('is not shown if there is none', () => {
+    expect(shownLogo({ ...application, logoVersion: null })).toBeNull()
+  })
+})
+
+test.each([
+  [null, 5],
+  [4, 5],
+  [5, 5],
+  [30, 30],
+])('a review that sets a poll interval of %j seconds makes it %i where 5 are configured', (set, seconds) => {
+  expect(pollIntervalOf({ pollIntervalSeconds: set }, 5)).toBe(seconds)
 })
 
 describe('UC-18: a scope excluded from the device flow', () => {

@@ -45,6 +45,28 @@ describe('names that are not Latin', () => {
   })
 })
 
+describe('letters that look like Latin ones', () => {
+  test.each([
+    ['ŦOP', 'TOP', 'a capital whose small letter does'],
+    ['\uab83estin', 'Westin', 'a small letter whose capital does'],
+    ['ΗAL', 'HAL', 'a capital that does, unlike its small letter'],
+    ['ηow', 'now', 'a small letter that does, unlike its capital'],
+    ['VVindow', 'Window', 'two letters that look like one'],
+    ['Modern', 'Modem', 'two letters that look like one'],
+    ['Acme™', 'Acme', 'a sign that is no part of the name'],
+    ['Acme℠', 'Acme', 'a sign that is no part of the name'],
+  ])('%s looks like %s: %s', (name, other) => {
+    expect(looksLike(name, other)).toBe(true)
+  })
+
+  test.each([
+    ['ηow', 'how'],
+    ['Atm', 'A™'],
+  ])('%s does not look like %s', (name, other) => {
+    expect(looksLike(name, other)).toBe(false)
+  })
+})
+
 test('the skeleton of a skeleton is itself', () => {
   for (const name of [...lookAlikes, ...honestNeighbours]) {
     expect(nameSkeleton(nameSkeleton(name))).toBe(nameSkeleton(name))

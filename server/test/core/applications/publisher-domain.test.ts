@@ -19,6 +19,10 @@ describe('a domain', () => {
     ['acme。example', 'acme.example'],
     ['notservice.example.org', 'notservice.example.org'],
     ['example.org', 'example.org'],
+    ['4.acme.example', '4.acme.example'],
+    ['acme.example2', 'acme.example2'],
+    // With the label of the record 253 characters, as many as a DNS name may have.
+    [`${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(52)}.example`, `${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(52)}.example`],
     [`${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(50)}.example`, `${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(50)}.example`],
   ])('%j is %s', (typed, domain) => {
     expect(readDomain(typed, HOST)).toEqual({ domain })
@@ -55,9 +59,11 @@ describe('a domain', () => {
     ['acme.example.', 'dot'],
     ['acme.', 'dot'],
     ['acme.example。', 'dot'],
+    [`${LABEL}.${LABEL}.${LABEL}.${'b'.repeat(53)}.example`, 'too_long'],
     [`${LABEL}.${LABEL}.${LABEL}.${LABEL}.example`, 'too_long'],
     ['acme..example', 'not_a_domain'],
     ['.acme.example', 'not_a_domain'],
+    ['acme[.example', 'not_a_domain'],
     ['acme example', 'not_a_domain'],
     ['acme.exam ple', 'not_a_domain'],
     ['acme%2eexample', 'not_a_domain'],

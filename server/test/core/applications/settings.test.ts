@@ -60,6 +60,17 @@ describe('settings', () => {
     expect(settingsProblem({ ...good, ...given }, { ...KNOWN, ...facts })).toEqual(problem)
   })
 
+  test('may have ten redirect addresses, or none', () => {
+    const redirectUris = Array.from({ length: 10 }, (_, at) => `https://app.example/${at}`)
+    expect(settingsProblem({ ...good, redirectUris }, KNOWN)).toBeNull()
+    expect(settingsProblem({ ...good, redirectUris: [] }, KNOWN)).toBeNull()
+  })
+
+  test('each scope with a problem is named', () => {
+    const given = { ...good, defaultScopes: ['a:a', 'orders:read'], requiredScopes: ['b:b'] }
+    expect(settingsProblem(given, KNOWN)).toEqual({ field: 'scopes', problem: 'not_allowed', names: ['a:a', 'b:b'] })
+  })
+
   test('a scope excluded from the device flow can be allowed, and be a default without the device flow', () => {
     const facts = { ...KNOWN, notByDevice: ['orders:write'] }
     expect(settingsProblem(good, facts)).toBeNull()

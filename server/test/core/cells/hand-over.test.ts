@@ -19,11 +19,25 @@ describe('the issuer', () => {
     })
   })
 
+  it.each([
+    ['has expired since', { expiresAt: NOW }],
+    ['was claimed before the account moved to that cell', { claimedBy: 'usr_a' }],
+  ])('hands it again to the cell that may not have received it, also if it %s', (_, given) => {
+    expect(handOver(code({ handedTo: 7, handovers: 1 }, given), 7, NOW)).toEqual({
+      answer: 'handed',
+      next: { handedTo: 7, handovers: 2 },
+    })
+  })
+
   it('keeps a code that is claimed, closed, decided or expired', () => {
     expect(handOver(code(here, { claimedBy: 'usr_a' }), 7, NOW)).toEqual({ answer: 'claimed' })
     expect(handOver(code(here, { entryClosed: true }), 7, NOW)).toEqual({ answer: 'not_open' })
     expect(handOver(code(here, { expiresAt: NOW }), 7, NOW)).toEqual({ answer: 'not_open' })
+  })
+
+  it('has what it wants itself, also if it is not open any more', () => {
     expect(handOver(code(here), null, NOW)).toEqual({ answer: 'here' })
+    expect(handOver(code(here, { expiresAt: NOW, claimedBy: 'usr_a' }), null, NOW)).toEqual({ answer: 'here' })
   })
 
   it('names the cell that has the code', () => {
@@ -35,6 +49,7 @@ describe('the issuer', () => {
   it('hands on what was given back, unless it was handed over meanwhile', () => {
     const asked = { handedTo: 3, handovers: 4 }
     expect(handOn(asked, asked, 7)).toEqual({ handedTo: 7, handovers: 5 })
+    expect(handOn(asked, asked, null)).toEqual({ handedTo: null, handovers: 5 })
     expect(handOn({ handedTo: 3, handovers: 5 }, asked, 7)).toBeNull()
     expect(handOn({ handedTo: 9, handovers: 4 }, asked, 7)).toBeNull()
   })
@@ -53,6 +68,19 @@ describe('the cell that has a code', () => {
     expect(giveBack(code(mine, { claimedBy: 'usr_a' }), 2, 1, NOW)).toEqual({ answer: 'claimed' })
     expect(giveBack(code(mine, { entryClosed: true }), 2, 1, NOW)).toEqual({ answer: 'not_open' })
     expect(giveBack(code({ handedTo: null, handovers: 2 }), 2, 1, NOW)).toEqual({ answer: 'changed' })
+  })
+
+  it('has given it back for good: a repeated question gets the same answer, whatever became of the code', () => {
+    const marker = { handedTo: 2, handovers: 1 }
+    const returned = { answer: 'returned', next: { handedTo: 2, handovers: 1 } }
+    expect(giveBack(code(marker, { expiresAt: NOW }), 2, 1, NOW)).toEqual(returned)
+    expect(giveBack(code(marker, { claimedBy: 'usr_a' }), 2, 1, NOW)).toEqual(returned)
+    expect(giveBack(code(marker), 2, 3, NOW)).toEqual({ answer: 'returned', next: { handedTo: 2, handovers: 3 } })
+  })
+
+  it('does not give back what moved on with the account that claimed it, whatever the number', () => {
+    for (const handovers of [0, 1, 2])
+      expect(giveBack(code({ handedTo: 9, handovers }), 2, 1, NOW)).toEqual({ answer: 'claimed' })
   })
 })
 

@@ -1,8 +1,6 @@
-/** The map of cells: buckets, shares, and prefixes of user codes. */
+/** The map of cells: buckets and shares. */
 import { describe, expect, it } from 'vitest'
-import { issuerOf, prefixesOf, scaleToAllPrefixes } from '../../../src/core/cells/code-prefix.ts'
 import { bucketOfCell, cellOfBucket, homeOf, shareFor } from '../../../src/core/cells/map.ts'
-import { randomDigitsFor } from '../../../src/core/device/user-code.ts'
 
 const cell = (id: number, home = false) => ({ id, name: `cell-${id}`, address: 'http://127.0.0.1', home })
 const map = {
@@ -14,6 +12,7 @@ const map = {
     [0, 0],
     [4095, 42],
     [4096, 42],
+    [4097, 7],
   ]),
 }
 
@@ -23,7 +22,16 @@ describe('a bucket', () => {
     expect(bucketOfCell(42).toString(16)).toBe('f02a')
     expect(cellOfBucket(map, 0xf02a)?.id).toBe(42)
     expect(cellOfBucket(map, 0xf001)).toBeNull()
-    expect(homeOf(map)?.id).toBe(0)
+  })
+
+  it('of cell 0 is the first of those of cells', () => {
+    expect(bucketOfCell(0)).toBe(0xf000)
+    expect(cellOfBucket(map, 0xf000)?.id).toBe(0)
+    expect(cellOfBucket(map, 0xefff)).toBeNull()
+  })
+
+  it('belongs to no cell if it is not in the map, or if its cell is not', () => {
+    expect([cellOfBucket(map, 1), cellOfBucket(map, 4097)]).toEqual([null, null])
   })
 
   it('is shared with a new cell: its part of all, at most half of what there is', () => {
@@ -32,35 +40,22 @@ describe('a bucket', () => {
     expect(shareFor(owned, 100, 2)).toEqual([4, 5, 6])
     expect(shareFor([1], 100, 2)).toEqual([])
   })
-})
 
-describe('a prefix that changed its cell', () => {
-  const [LIFETIME, CHANGED] = [600_000, 1_000_000]
-  const settled = CHANGED + LIFETIME + 60_000
-  const prefixes = [
-    { prefix: '07', cell: 2, previousCell: 1, changedAt: CHANGED },
-    { prefix: '08', cell: 2, previousCell: null, changedAt: CHANGED },
-  ]
-
-  it('is used by no cell until the codes of the previous one have expired', () => {
-    expect(prefixesOf(prefixes, 2, settled - 1, LIFETIME)).toEqual(['08'])
-    expect(prefixesOf(prefixes, 1, settled - 1, LIFETIME)).toEqual([])
-    expect(prefixesOf(prefixes, 2, settled, LIFETIME)).toEqual(['07', '08'])
-  })
-
-  it('leads to the previous cell until then', () => {
-    expect(issuerOf(prefixes, '071234567', settled - 1, LIFETIME)).toBe(1)
-    expect(issuerOf(prefixes, '071234567', settled, LIFETIME)).toBe(2)
-    expect(issuerOf(prefixes, '081234567', CHANGED, LIFETIME)).toBe(2)
-    expect(issuerOf(prefixes, '991234567', CHANGED, LIFETIME)).toBeNull()
+  it('is not shared in parts: what remains stays where it is', () => {
+    expect(shareFor([1, 2, 3, 4, 5, 6], 8, 3)).toEqual([5, 6])
+    expect(shareFor([1, 2, 3, 4, 5], 100, 2)).toEqual([4, 5])
+    expect(shareFor([], 100, 2)).toEqual([])
   })
 })
 
-it('a guess among the prefixes of a cell succeeds once in a million at most', () => {
-  for (const live of [1, 100, 5_000, 1_000_000]) {
-    for (const prefixes of [1, 17, 33, 50, 100]) {
-      const digits = randomDigitsFor(Math.max(100, scaleToAllPrefixes(live, prefixes)))
-      expect(live / (10 ** digits * (prefixes / 100))).toBeLessThanOrEqual(1.01e-6)
-    }
-  }
+describe('the home cell', () => {
+  it('is the one that says so, whatever its place in the map', () => {
+    expect(homeOf(map)?.id).toBe(0)
+    expect(homeOf({ cells: new Map([1, 2, 3].map((id) => [id, cell(id, id === 2)])) })?.id).toBe(2)
+  })
+
+  it('is null if there is none', () => {
+    expect(homeOf({ cells: new Map([[1, cell(1)]]) })).toBeNull()
+    expect(homeOf({ cells: new Map() })).toBeNull()
+  })
 })

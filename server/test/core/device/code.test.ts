@@ -189,6 +189,7 @@ describe('delivery', () => {
   test.each(finals)('$name: the code is not used before the answer was sent', ({ name, code, now }) => {
     const leased = leasedBy(code, now)
     expect(leased.status).toBe(code.status)
+    expect(leased.entryClosed, 'after it expired, nobody decides any more').toBe(name === 'expired')
     expect(leased.delivery).toEqual({
       leaseId: 'lease-1',
       until: now + LEASE_MS,
@@ -276,6 +277,11 @@ describe('repetition with an Idempotency-Key', () => {
     expect(pollAt(used, NOW + 5_000, { idempotencyKey })).toEqual({ answer: 'invalid' })
   })
 
+  test('a used code that remembers no outcome has none to repeat', () => {
+    const forgotten = makeDeviceCode({ status: 'used' })
+    expect(pollAt(forgotten, NOW, { idempotencyKey: 'key-1' })).toEqual({ answer: 'invalid' })
+  })
+
   test('a poll without a key repeats no other, not even one without a key', () => {
     const leased = leasedBy(accepted, NOW)
     expect(pollAt(leased, NOW, { leaseId: 'lease-2' })).toEqual({ answer: 'being_delivered' })
@@ -336,6 +342,14 @@ describe('entering and deciding', () => {
     const shared = decided(claim(claimed, 'usr_b', true, NOW))
     expect(decided(unclaim(shared, 'usr_a', NOW))).toEqual(pending)
     expect(unclaim(shared, 'usr_b', NOW)).toEqual({ answer: 'not_open' })
+    expect(unclaim(pending, 'usr_a', NOW)).toEqual({ answer: 'not_open' })
+  })
+
+  test('a code that is decided, closed or expired keeps its claim', () => {
+    const closed = decided(claim(claimed, 'usr_b', false, NOW))
+    for (const code of [accepted, rejected, closed]) expect(unclaim(code, 'usr_a', NOW)).toEqual({ answer: 'not_open' })
+    expect(unclaim(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(unclaim(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('decided')
   })
 
   test('UC-05 only the user who entered the code decides', () => {

@@ -1,7 +1,15 @@
 /** The digits that a user types. docs/interface.md, "The user code". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { checkDigit, groupDigits, randomDigitsFor, readTypedCode } from '../../../src/core/device/user-code.ts'
+import {
+  asciiDigit,
+  checkDigit,
+  groupDigits,
+  isCodeLength,
+  isLastGroup,
+  randomDigitsFor,
+  readTypedCode,
+} from '../../../src/core/device/user-code.ts'
 import { figure, sized } from '../../rig/size.ts'
 
 const DIGITS = '0123456789'
@@ -233,6 +241,10 @@ describe('grouping for display', () => {
     expect(groupDigits(digits)).toBe(shown)
   })
 
+  test('of no digits is nothing', () => {
+    expect(groupDigits('')).toBe('')
+  })
+
   test('the displayed form can be typed', () => {
     fc.assert(
       fc.property(userCode, (code) => {
@@ -240,4 +252,47 @@ describe('grouping for display', () => {
       }),
     )
   })
+})
+
+describe('the last group, typed again', () => {
+  test.each([
+    ['432324981', '981'],
+    ['432324981', ' 9 8-1\n'],
+    ['432324981', '\u0669\u0668\u0661'],
+    ['432324981', '\u2468\u2467\u2460'],
+    ['4323249812', '9812'],
+    ['43232498123', '23'],
+    ['000000000', '000'],
+  ])('of %s may be %j', (code, typed) => {
+    expect(isLastGroup(code, typed)).toBe(true)
+  })
+
+  test.each(['', '98', '81', '982', '432', '324', '4981', '9810', '324981', '324 981', '432324981', 'abc'])(
+    'of 432324981 is not %j',
+    (typed) => {
+      expect(isLastGroup('432324981', typed)).toBe(false)
+    },
+  )
+})
+
+test.each([
+  ['0', '0'],
+  ['9', '9'],
+  ['\u0660', '0'],
+  ['\u0669', '9'],
+  ['/', null],
+  [':', null],
+  ['a', null],
+  ['\u00b2', null],
+  ['\u2167', null],
+  ['12', null],
+  ['1a', null],
+  ['a1', null],
+  ['', null],
+])('the digit of %j is %j', (character, digit) => {
+  expect(asciiDigit(character)).toBe(digit)
+})
+
+test('a code has from 9 to 15 digits', () => {
+  expect(Array.from({ length: 20 }, (_, digits) => digits).filter(isCodeLength)).toEqual([9, 10, 11, 12, 13, 14, 15])
 })

@@ -182,6 +182,7 @@ describe('the exchange', () => {
     expect(confirmExchange(leased, 'lease-1', NOW + 500)).toEqual(used)
     expect(confirmExchange(leased, 'lease-0', NOW)).toBe(leased)
     expect(confirmExchange(allowed, 'lease-1', NOW)).toBe(allowed)
+    expect(confirmExchange(used, 'lease-1', NOW + 900), 'its time stays the first').toBe(used)
   })
 
   test('is released at once when its client disconnected, and never after it was used', () => {

@@ -67,6 +67,11 @@ describe('a redirect URI that may be registered', () => {
     expect(redirectProblem('x'.repeat(1_000_000))).toBe('too_long')
   })
 
+  test('has a host of at most 253 characters', () => {
+    expect(redirectProblem(`https://${'a.'.repeat(126)}a/`)).toBeNull()
+    expect(redirectProblem(`https://${'a.'.repeat(126)}ab/`)).toBe('host')
+  })
+
   test('is one of at most ten', () => {
     expect(MAX_REDIRECTS).toBe(10)
   })

@@ -68,7 +68,7 @@ describe('expires_in', () => {
 
 describe('the issue time', () => {
   test('is now, when nothing was issued yet', () => {
-    expect(issueTime(makeGrant(), NOW, HOUR)).toBe(NOW)
+    for (const now of [0, NOW]) expect(issueTime(makeGrant(), now, HOUR)).toBe(now)
   })
 
   test.each([0, 1, SAME_TOKEN_MS])(
@@ -101,6 +101,7 @@ describe('repeating', () => {
     expect(isRepeatable(sent, NOW + MINUTE - 1_000, MINUTE)).toBe(true)
     expect(isRepeatable(sent, NOW + MINUTE - 999, MINUTE)).toBe(false)
     expect(isRepeatable(sent, NOW + MINUTE + 3_000, MINUTE)).toBe(false)
+    expect(isRepeatable(makeGrant(), 0, MINUTE), 'never issued').toBe(false)
   })
 
   test('an access key can always be repeated: it does not expire', () => {
@@ -196,7 +197,8 @@ describe('the overlap of two access keys', () => {
 
   test('a key that was never rotated has no predecessor', () => {
     const first = makeGrant({ variant: 'access_key', keyGeneration: 2, keyRotatedAt: null })
-    expect(isValid(first, holder, { is: 'access_key', generation: 1 }, NOW, DAY)).toBe(false)
+    for (const now of [0, NOW])
+      expect(isValid(first, holder, { is: 'access_key', generation: 1 }, now, DAY)).toBe(false)
   })
 })
 
@@ -263,7 +265,7 @@ describe('refreshing', () => {
     ['unused for too long', NOW, NOW, 60 * DAY, true],
     ['a moment before it is as old as a yes may grow', NOW, NOW + 364 * DAY, 365 * DAY - 1, false],
     ['as old as a yes may grow, though refreshed a day ago', NOW, NOW + 364 * DAY, 365 * DAY, true],
-    ['never handed out', NOW, null, 0, true],
+    ['never handed out, at any time', NOW, null, -NOW, true],
   ])('TK-07: has it ended: %s', (_what, createdAt, issuedAt, after, over) => {
     expect(isOver(makeGrant({ createdAt, issuedAt }), NOW + after, limits)).toBe(over)
   })
@@ -389,7 +391,8 @@ test.each([
 
 test('a grant id is grt_ and 20 characters', () => {
   expect(isGrantId(makeGrant().id)).toBe(true)
-  for (const text of ['', 'x', makeGrant().id.toUpperCase(), `${makeGrant().id}\n`, makeGrant().secret, "'; --"]) {
-    expect(isGrantId(text)).toBe(false)
+  const { id, secret } = makeGrant()
+  for (const text of ['', 'x', id.toUpperCase(), `${id}\n`, `${id}0`, ` ${id}`, id.slice(0, -1), secret, "'; --"]) {
+    expect(isGrantId(text), text).toBe(false)
   }
 })

@@ -2,8 +2,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
+  ACCOUNT_CHECKS,
   ACCOUNT_MISSES,
+  APPLICATION_CHECKS,
   type EntryHistory,
+  isLastAttempt,
+  mayCheckPublisher,
   mayEnterCode,
   maySignIn,
   NETWORK_FAILURES,
@@ -93,5 +97,52 @@ describe('signing in', () => {
     expect(maySignIn(signIns({ network })).allowed).toBe(true)
     expect(maySignIn(signIns({ network, strangers: [MINUTE] })).allowed).toBe(false)
     expect(maySignIn(signIns({ network, browser: [MINUTE] })).allowed).toBe(true)
+  })
+})
+
+describe('an attempt to sign in is the last if its failure spends the budget', () => {
+  const failures = (count: number) => Array.from({ length: count }, (_, index) => index * 1000)
+
+  test.each([
+    ['the ninth with an address is not', { strangers: failures(8) }, false],
+    ['the tenth with an address is', { strangers: failures(9) }, true],
+    [
+      'the ninth in a known browser is not, whatever strangers did',
+      { browser: failures(8), strangers: failures(10) },
+      false,
+    ],
+    ['the tenth in a known browser is', { browser: failures(9) }, true],
+    ['the first with an address is not', {}, false],
+    ['the first with an address is in a crowded network', { network: NETWORK_FAILURES.max }, true],
+    ['the first with an address is not in one nearly crowded', { network: NETWORK_FAILURES.max - 1 }, false],
+  ])('%s', (_what, history, last) => {
+    expect(isLastAttempt(signIns(history))).toBe(last)
+  })
+})
+
+describe('checks of a publisher', () => {
+  const checks = (count: number, age: number) => Array.from({ length: count }, () => age)
+
+  test.each([
+    ['none so far', [], [], 0],
+    ['one less than an application may have', checks(APPLICATION_CHECKS.max - 1, 0), [], 0],
+    ['as many as an application may have', checks(APPLICATION_CHECKS.max, MINUTE), [], 9 * MINUTE],
+    ['one less than an account may have', [], checks(ACCOUNT_CHECKS.max - 1, 0), 0],
+    ['as many as an account may have', [], checks(ACCOUNT_CHECKS.max, 2 * MINUTE), 8 * MINUTE],
+    [
+      'as many as both may have: that of the application is told',
+      checks(APPLICATION_CHECKS.max, MINUTE),
+      checks(ACCOUNT_CHECKS.max, 2 * MINUTE),
+      9 * MINUTE,
+    ],
+    [
+      'many, all of them ten minutes ago',
+      checks(APPLICATION_CHECKS.max, 10 * MINUTE),
+      checks(ACCOUNT_CHECKS.max, 10 * MINUTE),
+      0,
+    ],
+  ])('%s', (_what, application, account, waitMs) => {
+    const answer = waitMs === 0 ? { allowed: true } : { allowed: false, waitMs }
+    expect(mayCheckPublisher({ application, account })).toEqual(answer)
   })
 })

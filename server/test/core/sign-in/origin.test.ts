@@ -1,6 +1,12 @@
 /** Where users come from, and what applies to them. */
 import { describe, expect, test } from 'vitest'
-import { allowedOrigins, appliesTo, maySignIn, type SignInPart } from '../../../src/core/sign-in/origin.ts'
+import {
+  allowedOrigins,
+  appliesTo,
+  maySignIn,
+  originOfNewUsers,
+  type SignInPart,
+} from '../../../src/core/sign-in/origin.ts'
 
 const PARTS: readonly SignInPart[] = [
   'password',
@@ -27,6 +33,14 @@ test('accounts have own users, or those of the host service if sign-in is handed
   expect(allowedOrigins(rule)).toEqual(['own'])
   expect(allowedOrigins({ ...rule, handOver: true })).toEqual(['host'])
   expect(allowedOrigins({ ...rule, handOver: true, provider: 'required' })).toEqual(['host'])
+})
+
+test.each([
+  [{ operators: false, handOver: false }, 'own'],
+  [{ operators: false, handOver: true }, 'host'],
+  [{ operators: true, handOver: true }, 'own'],
+])('users created before they first sign in, in an account with %o, are of the origin %s', (given, origin) => {
+  expect(originOfNewUsers(given)).toBe(origin)
 })
 
 test.each(['off', 'optional', 'required'] as const)(

@@ -42,6 +42,22 @@ describe('a stranger', () => {
   it('waits until the network’s window ends', () => {
     expect(decideStranger(SPENT, LIMITS, WITH_MAIL)).toEqual({ outcome: 'refuse', waitMs: 7, spent: 'network' })
   })
+
+  const account = { ...QUIET, account: 100 }
+  const both = { ...account, service: 1_000 }
+  it.each([
+    ['confirms because of the account', account, WITH_MAIL, { outcome: 'confirm', spent: 'account' }],
+    [
+      'confirms because of the service, also if both are spent',
+      both,
+      WITH_MAIL,
+      { outcome: 'confirm', spent: 'service' },
+    ],
+    ['is delayed for five seconds', account, WITHOUT_MAIL, { outcome: 'delay', delayMs: 5_000, spent: 'account' }],
+    ['waits for a quarter of an hour', both, WITHOUT_MAIL, { outcome: 'refuse', waitMs: 900_000, spent: 'service' }],
+  ] as const)('%s', (_, history, about, decision) => {
+    expect(decideStranger(history, LIMITS, about)).toEqual(decision)
+  })
 })
 
 it('a known browser gets in, whatever is spent', () => {
@@ -56,12 +72,34 @@ it('a passkey that exists is never refused', () => {
   expect(decidePasskey(1_000_000, true).outcome).toBe('delay')
 })
 
+it('in a network over its budget, a passkey is verified after a second and an unknown one waits for the window', () => {
+  expect(decidePasskey(PASSKEY_FAILURES.max, true)).toEqual({ outcome: 'delay', delayMs: 1_000 })
+  expect(decidePasskey(PASSKEY_FAILURES.max, false)).toEqual({ outcome: 'refuse', waitMs: 900_000 })
+})
+
 describe('a sliding count', () => {
   const sumAt = (count: SlidingCount, now: number) => slidingSum(slide(count, now, 100), now, 100)
 
   it('counts the window before in proportion to what is left of it, and forgets it after', () => {
     const count = { startsAt: 1_000, current: 10, previous: 4 }
     expect([1_000, 1_050, 1_100, 1_150, 1_199, 1_200].map((now) => sumAt(count, now))).toEqual([14, 12, 10, 5, 0, 0])
+  })
+
+  it.each([
+    ['stays in its window', 1_099, { startsAt: 1_000, current: 10, previous: 4 }],
+    ['becomes the previous one in the next window', 1_100, { startsAt: 1_100, current: 0, previous: 10 }],
+    ['still is at the end of that', 1_199, { startsAt: 1_100, current: 0, previous: 10 }],
+    ['starts anew after two windows', 1_200, { startsAt: 1_200, current: 0, previous: 0 }],
+  ])('%s', (_, now, count) => {
+    expect(slide({ startsAt: 1_000, current: 10, previous: 4 }, now, 100)).toEqual(count)
+  })
+
+  it('starts when there is none', () => {
+    expect(slide(undefined, 1_234, 100)).toEqual({ startsAt: 1_234, current: 0, previous: 0 })
+  })
+
+  it('is rounded down', () => {
+    expect(slidingSum({ startsAt: 1_000, current: 1, previous: 1 }, 1_001, 100)).toBe(1)
   })
 
   it('of a steady attack does not fall below its rate at any moment', () => {

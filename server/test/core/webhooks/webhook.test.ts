@@ -7,6 +7,7 @@ describe('a delivery that failed', () => {
     const pauses = [1, 2, 3, 4, 5, 6, 7, 8].map(retryDelayAfter)
     expect(pauses).toEqual([5_000, 30_000, 120_000, 600_000, 3_600_000, 21_600_000, 86_400_000, null])
     expect(retryDelayAfter(9)).toBeNull()
+    expect(retryDelayAfter(0)).toBeNull()
     expect(pauses.reduce<number>((sum, pause) => sum + (pause ?? 0), 0)).toBeLessThan(31.25 * 3_600_000)
   })
 })
@@ -37,6 +38,11 @@ test.each([
   ['1e3', false],
   ['', false],
   ['1 or true', false],
+  ['x1', false],
+  ['42', true],
+  ['909', true],
+  ['a', false],
+  ['1\n', false],
 ])('%s may be the id of a delivery: %s', (text, may) => {
   expect(isDeliveryId(text)).toBe(may)
 })

@@ -1,6 +1,6 @@
-/** MACs of messages between cells, and the bucket of a slug. */
-import { expect, it } from 'vitest'
-import { bucketOfSlug, ownBucket } from '../../../src/secrets/bucket.ts'
+/** MACs of messages between cells. */
+import { createHash, createHmac, hkdfSync } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
 import {
   signCellRequest,
   signCellResponse,
@@ -35,8 +35,94 @@ it('a response is accepted for its own request only', () => {
   expect(verifyCellResponse(others, proof, '{}', signed)).toBe(false)
 })
 
-it('the bucket of a slug is its CRC-32 modulo 4096, and that of a cell begins with f', () => {
-  // CRC-32 of "123456789" is cbf43926, the check value of the algorithm.
-  expect(bucketOfSlug('123456789')).toBe(0xcbf43926 % 4096)
-  expect([ownBucket(null), ownBucket(99)]).toEqual([0, 0xf063])
+describe('the proof of a request', () => {
+  const keysOfThree = parseKeyset(`${createKey(7)},${createKey(42)},${createKey(255)}`) as Keyset
+  const proof = signCellRequest(keysOfThree, message, NOW + 0.4)
+
+  it('is the id of the key that signs, the time in whole milliseconds, and 43 characters', () => {
+    expect(proof).toMatch(/^7\.1800000000000\.[A-Za-z0-9_-]{43}$/)
+  })
+
+  it('is accepted under every key that is in the set', () => {
+    for (const signing of keysOfThree.byId.values()) {
+      const made = signCellRequest({ ...keysOfThree, signing }, message, NOW)
+      expect(verifyCellRequest(keysOfThree, message, made, NOW)).toBe(true)
+      expect(verifyCellRequest(keys, message, made, NOW)).toBe(false)
+    }
+  })
+
+  it('is as short in its early days, and refused 30 seconds and a millisecond before its time', () => {
+    expect(verifyCellRequest(keys, message, signCellRequest(keys, message, 5), 5)).toBe(true)
+    expect(verifyCellRequest(keys, message, signCellRequest(keys, message, NOW), NOW - 30_001)).toBe(false)
+  })
+
+  it('has one spelling', () => {
+    const [id = '', time = '', code = ''] = proof.split('.')
+    const spellings = [
+      ` ${proof}`,
+      `${proof}A`,
+      `${proof}=`,
+      `${proof}\n`,
+      `x${proof}`,
+      `000${proof}`,
+      `${id}.${time}`,
+      `${id}..${code}`,
+      `.${time}.${code}`,
+      `${id}.${time}.${code.slice(1)}`,
+      `${id}.${time}.5${time}.${code}`,
+      `${id}.-${time}.${code}`,
+      `${id}.${time}.${code.slice(0, -1)}+`,
+      `${id}:${time}:${code}`,
+    ]
+    for (const other of spellings) expect(verifyCellRequest(keysOfThree, message, other, NOW)).toBe(false)
+  })
+})
+
+describe('the proof of a response', () => {
+  const request = signCellRequest(keys, message, NOW)
+
+  it('is the id of the key that signs, and 43 characters', () => {
+    const key = parseKeyset(createKey(255)) as Keyset
+    const signed = signCellResponse(key, request, '{}')
+    expect(signed).toMatch(/^255\.[A-Za-z0-9_-]{43}$/)
+    expect(verifyCellResponse(key, request, '{}', signed)).toBe(true)
+  })
+
+  it('is refused when its key is unknown, and altered', () => {
+    const signed = signCellResponse(keys, request, '{}')
+    const [id = '', code = ''] = signed.split('.')
+    const spellings = [
+      '',
+      `2.${code}`,
+      `x${signed}`,
+      `000${signed}`,
+      `${signed}A`,
+      `${signed}\n`,
+      `${id}.`,
+      `.${code}`,
+      `${id}.${code.slice(1)}`,
+      `${id}.${code.slice(0, -1)}*`,
+      `${id}:${code}`,
+    ]
+    for (const other of spellings) expect(verifyCellResponse(keys, request, '{}', other)).toBe(false)
+  })
+
+  it('cannot be used as that of a request, nor the other way round', () => {
+    const code = request.split('.')[2] ?? ''
+    expect(verifyCellResponse(keys, request, message.body, `1.${code}`)).toBe(false)
+    const signed = signCellResponse(keys, request, message.body).split('.')[1] ?? ''
+    expect(verifyCellRequest(keys, message, `1.${NOW}.${signed}`, NOW)).toBe(false)
+  })
+})
+
+it('both proofs are HMACs over lines and the hash of the body: cells of two versions read each other’s', () => {
+  const key = 'q'.repeat(43)
+  const own = parseKeyset(`9:${key}`) as Keyset
+  const subKey = hkdfSync('sha256', Buffer.from(key, 'base64url'), Buffer.alloc(0), 'latchkey/cell-message', 32)
+  const codeOf = (...lines: readonly string[]) =>
+    createHmac('sha256', Buffer.from(subKey)).update(lines.join('\n')).digest('base64url')
+  const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
+  const request = signCellRequest(own, message, NOW)
+  expect(request).toBe(`9.${NOW}.${codeOf('request', 'POST', '3', '/cells/look', `${NOW}`, hashOf('{"a":1}'))}`)
+  expect(signCellResponse(own, request, '{}')).toBe(`9.${codeOf('response', request, hashOf('{}'))}`)
 })
