@@ -139,7 +139,8 @@ function runDevices({ port, from, forms }: Ordered): void {
     socket.on('data', (chunk) => {
       text += chunk.toString('latin1')
       if (!text.includes('}')) return
-      const [, credentials = null] = /"access_token":"([^"]+)"/.exec(text) ?? []
+      // Not the access token: a token set that is delivered again a minute later has another one, of the same grant.
+      const [, credentials = null] = /"refresh_token":"([^"]+)"/.exec(text) ?? []
       const [, error] = /"error":"([^"]+)"/.exec(text) ?? []
       if (credentials !== null) {
         served.add(index)

@@ -5,6 +5,7 @@
  *   npm run verify:at-once                                            50,000 held polls, 200 decisions a second for 60 s, with Redis and without
  *   npm run verify:at-once -- --held 300 --rate 20 --seconds 5        the short form
  *   npm run verify:at-once -- --full                                  then 100,000 decisions while Redis, PostgreSQL and processes are killed
+ *   npm run verify:at-once -- --full --faults                         only these
  *   npm run verify:at-once -- --faults --held 2000 --rate 50 --seconds 30    only that, smaller
  */
 import { parseArgs } from 'node:util'
@@ -15,8 +16,12 @@ import { measureLatency, WARM_UP_SECONDS } from './at-once-latency.ts'
 /** With fewer, a p99 is random. */
 const MIN_DECISIONS = 100
 
-/** Rounds of the full form with faults: each as large as one measurement, until there were so many decisions. */
+/**
+ * The full form with faults: rounds of this size until there were so many decisions, an hour and a half in all. Processes are
+ * killed faster than two cores can connect many more devices again.
+ */
 const FULL_DECISIONS = 100_000
+const FULL_ROUND = { held: 3_000, rate: 25, seconds: 110 }
 
 const { values } = parseArgs({
   options: {
@@ -41,7 +46,8 @@ if (!values.faults) {
   for (const redis of [true, false]) judge(await openAtOnceHarness(redis, (harness) => measureLatency(harness, size)))
 }
 if (values.faults || values.full) {
-  const rounds = values.full ? Math.ceil(FULL_DECISIONS / decisions) : 1
-  for (let round = 0; round < rounds; round += 1)
-    judge(await openAtOnceHarness(true, (harness) => measureFaults(harness, size)))
+  const round = values.full ? FULL_ROUND : size
+  const rounds = values.full ? Math.ceil(FULL_DECISIONS / (round.rate * round.seconds)) : 1
+  for (let done = 0; done < rounds; done += 1)
+    judge(await openAtOnceHarness(true, (harness) => measureFaults(harness, round)))
 }
