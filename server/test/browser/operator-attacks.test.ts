@@ -15,6 +15,9 @@ const hostile = hostileNames
   .filter((name) => name !== '' && !/[\0\ud800-\udfff]/.test(name))
 const texts = sample([...markupCorpus, ...hostile])
 
+/** The newest events and decisions on the page of an application. */
+const SHOWN = 30
+
 /** As names are kept: a hundred characters at most. */
 const names = [...new Set(texts.map((text) => text.slice(0, 100)))]
 
@@ -49,7 +52,7 @@ async function writeEverywhere(): Promise<string> {
        undone_at, undone_by, operators)
      select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '', now(), '{}', now(), $2, array[$2]
      from unnest($3::text[]) with ordinality as made(words, n)`,
-    [watched.replace('app', 'rev'), operator?.id, texts.slice(0, 100)],
+    [watched.replace('app', 'rev'), operator?.id, texts.slice(0, SHOWN)],
   )
   await database.query(
     `insert into scopes (name, title, dangerous, device_flow, created_at)
@@ -64,7 +67,7 @@ async function writeEverywhere(): Promise<string> {
   return watched
 }
 
-/** A hundred at a time, which is what a page shows: in what happened to an application, and in what was decided about it. */
+/** As many as a page shows: in what happened to an application, and in what was decided about it. */
 async function writeHistory(application: string, some: readonly string[]): Promise<void> {
   const { database } = browsing.northwind.service
   await database.query(
@@ -112,11 +115,11 @@ test('AD-01: names, appeals, reasons and whatever else others wrote, as operator
   for (const list of ['/reviews', '/applications', '/accounts', '/account?account=makers'])
     expect(await goThrough(page, at(list))).toBeGreaterThan(names.length / 25)
   await page.goto(at('/scopes'))
-  for (let from = 0; from < texts.length; from += 100) {
-    await writeHistory(watched, texts.slice(from, from + 100))
+  for (let from = 0; from < texts.length; from += SHOWN) {
+    await writeHistory(watched, texts.slice(from, from + SHOWN))
     await page.goto(at(`/application?application=${watched}`))
-    expect(await page.locator('.timeline > li').count()).toBe(100)
-    expect(await page.locator('blockquote').count(), 'of 100 decisions and the appeal').toBe(101)
+    expect(await page.locator('.timeline > li').count()).toBe(SHOWN)
+    expect(await page.locator('blockquote').count(), 'of the decisions and the appeal').toBe(SHOWN + 1)
   }
   // Each name and each appeal where they stand largest.
   for (const n of names.keys()) {
