@@ -67,7 +67,7 @@ async function writeEverywhere(): Promise<string> {
   return watched
 }
 
-/** As many as a page shows: in what happened to an application, and in what was decided about it. */
+/** Fills the timeline and the decisions of an application with as many texts as its page shows. */
 async function writeHistory(application: string, some: readonly string[]): Promise<void> {
   const { database } = browsing.northwind.service
   await database.query(

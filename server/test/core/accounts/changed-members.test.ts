@@ -15,7 +15,7 @@ test('a member that stays the same is left out, a list with the same members inc
   expect(changedMembers(BEFORE, { slug: 'acme', roles: ['till'], limit: null })).toEqual({})
 })
 
-test('a member that nobody gave is left out', () => {
+test('a member that is not given is left out', () => {
   expect(changedMembers(BEFORE, {})).toEqual({})
 })
 

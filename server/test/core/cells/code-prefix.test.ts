@@ -1,4 +1,4 @@
-/** First two digits of user codes: who may issue codes with them, and who has issued a code. */
+/** First two digits of user codes: they name the cells that may issue codes with them, and the cell that issued a code. */
 import { describe, expect, it, test } from 'vitest'
 import { type CodePrefix, issuerOf, prefixesOf, scaleToAllPrefixes } from '../../../src/core/cells/code-prefix.ts'
 import { randomDigitsFor } from '../../../src/core/device/user-code.ts'

@@ -1,4 +1,4 @@
-/** What is wrong with a configuration, and where in its file. */
+/** Problems of a configuration, with their place in the file. */
 import { describe, expect, test } from 'vitest'
 import { checkConfiguration } from '../../../src/core/manage/check.ts'
 import type {

@@ -95,7 +95,7 @@ describe('what the service does not have is added', () => {
   })
 })
 
-describe('what is different is changed', () => {
+describe('differences become changes', () => {
   test('in the members that differ, by the id that it has', () => {
     const accounts = { acme: { name: 'Acme & Co', external_id: 'C-1' } }
     const scopes = { 'orders:read': { title: 'See orders', device_flow: true } }

@@ -106,7 +106,7 @@ it('a line without the thing it is about ends nothing', () => {
   expect(planReplay(kinds.map((kind) => line(kind, {})))).toEqual(NOTHING)
 })
 
-it('what is ended is in the order of its ids, each once', () => {
+it('each id is listed once, in ascending order', () => {
   const closed = ['acc_2', 'acc_3', 'acc_1', 'acc_2'].map((account) => line('account.closed', { account }))
   expect(planReplay(closed).accounts).toEqual(['acc_1', 'acc_2', 'acc_3'])
 })

@@ -36,7 +36,7 @@ const until = performance.now() + (values.full ? 140 : 12) * 60_000
 /** Faults of docs/reliability.md. */
 const PROVES = ['F06', 'F07', 'F08', 'F09']
 
-/** The load is judged and what was seen is saved after so many events. */
+/** Events per part: after each, the histories of the load are checked and the progress is saved. */
 const EVENTS_AT_ONCE = 25
 
 /** What this and earlier calls with the same seed saw. */
