@@ -2,6 +2,8 @@
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { LEASE_MS } from '../../src/core/device/code.ts'
+import { pollDeviceCode } from '../../src/flows/device/poll.ts'
 import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
@@ -128,6 +130,36 @@ describe('a poll that waits in vain', () => {
     await service.grant(code.user_code)
     await sleep(INTERVAL_MS)
     expect((await device.poll(code.device_code)).status).toBe(200)
+  })
+})
+
+describe('a poll that waits for an outcome whose process died while it delivered it', () => {
+  it('gets it at the latest one interval after the end of the lease', async () => {
+    const timely = await startTestService({ POLL_INTERVAL: '1' }, { clock: true })
+    try {
+      const device = timely.device()
+      const code = await device.code()
+      await timely.grant(code.user_code)
+      const leased = await pollDeviceCode(timely.context, {
+        applicationId: device.application.id,
+        secret: device.application.secret,
+        deviceCode: code.device_code,
+        variant: 'token_set',
+        idempotencyKey: null,
+        wait: null,
+      })
+      expect(leased.outcome).toBe('accepted')
+      await sleep(INTERVAL_MS)
+      const waiting = timed(device.poll(code.device_code, WAIT))
+      // Longer than a poll waits for another one to deliver.
+      await sleep(5_000)
+      await timely.database.advance(LEASE_MS)
+      const { answer, tookMs } = await waiting
+      expect(answer.status).toBe(200)
+      expect(tookMs).toBeLessThan(5_000 + 2 * INTERVAL_MS)
+    } finally {
+      await timely.stop()
+    }
   })
 })
 

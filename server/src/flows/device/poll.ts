@@ -41,18 +41,20 @@ export type Wait = {
 
 /** The six outcomes. The caller confirms or releases a ticket with `deliver.ts`; a repeated answer has no ticket. */
 export type PollResult = (
-  | {
-      readonly outcome: 'auth_pending' | 'slow_down'
-      readonly intervalSeconds: number
-      /** Another cell has the code. */
-      readonly elsewhere?: true
-    }
+  | NotYet
   | { readonly outcome: 'invalid' }
   | { readonly outcome: 'auth_rejected' | 'auth_expired'; readonly ticket: DeliveryTicket | null }
   | { readonly outcome: 'accepted'; readonly issued: Issued; readonly ticket: DeliveryTicket | null }
 ) & {
   /** Absent if the answer was not held. */
   readonly held?: Held
+}
+
+type NotYet = {
+  readonly outcome: 'auth_pending' | 'slow_down'
+  readonly intervalSeconds: number
+  /** The row was not read as pending, and no announcement may follow: a held poll reads it again after this time. */
+  readonly readAgainMs?: number
 }
 
 export type Held = { readonly ms: number; readonly maxSeconds: number }
@@ -81,7 +83,7 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
     return request.wait && held && result.outcome === 'auth_pending'
-      ? await hold(context, request, code, request.wait, held, result.elsewhere ?? false)
+      ? await hold(context, request, code, request.wait, held, result.readAgainMs)
       : result
   } finally {
     held?.close()
@@ -91,6 +93,8 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
 /** While another cell has the code, it is asked this often: its announcement of the decision may be lost. */
 const ASK_EVERY_MS = 1_500
 
+const NEVER = Number.POSITIVE_INFINITY
+
 /** Waits until the code is decided or expires, its time is over, or the poll is released. */
 async function hold(
   context: Context,
@@ -98,13 +102,13 @@ async function hold(
   code: DeviceCodeText,
   wait: Wait,
   held: HeldPoll,
-  elsewhere: boolean,
+  firstAgainMs = NEVER,
 ): Promise<PollResult> {
   const heldFrom = performance.now()
   const expiresInMs = code.expiresAt - context.applications.now()
   const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
   const stopWatching = wait.onDisconnect(held.release)
-  let maxWaitMs = elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
+  let maxWaitMs = firstAgainMs
   try {
     for (;;) {
       const leftMs = Math.max(0, heldFrom + waitMs - performance.now())
@@ -112,9 +116,9 @@ async function hold(
       const over = woken === 'over' && leftMs <= maxWaitMs
       const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
       const result = ended ? notYet(code, false) : await lookOrPending(context, request, code, false)
-      // A wrong announcement, or the other cell was asked: the code is still pending.
+      // A wrong announcement, or the row was read again: the code is still pending.
       if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
-        maxWaitMs = result.elsewhere ? ASK_EVERY_MS : Number.POSITIVE_INFINITY
+        maxWaitMs = result.readAgainMs ?? NEVER
         continue
       }
       return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
@@ -139,12 +143,17 @@ async function lookOrPending(
     // Without PostgreSQL no final outcome is possible, even past the code's expiry: a stored grant may not have been
     // delivered yet. The device keeps polling and nothing is lost. The same for an unexpected error.
     if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
-    return notYet(code, early)
+    return unread(code, early)
   }
 }
 
-function notYet(code: PolledCode, early: boolean): PollResult {
+function notYet(code: PolledCode, early: boolean): NotYet {
   return { outcome: early ? 'slow_down' : 'auth_pending', intervalSeconds: code.intervalSeconds }
+}
+
+/** Perhaps decided: a held poll reads as often as a device that polls at its interval. */
+function unread(code: PolledCode, early: boolean): NotYet {
+  return { ...notYet(code, early), readAgainMs: code.intervalSeconds * 1000 }
 }
 
 /** A poll as sent to the cell that has the code: without application credentials and `Prefer: wait`. */
@@ -183,7 +192,7 @@ async function look(context: Context, { code, idempotencyKey, early }: Look): Pr
     await sleep(waitMs)
   }
   // The process of the poll that held the lease has died. The device keeps polling until the lease ends.
-  return notYet(code, early)
+  return unread(code, early)
 }
 
 /** In the cell that has the code, or had it until the account of its user moved. Null: this one does not have it. */
@@ -212,7 +221,7 @@ async function lookElsewhere(context: Context, asked: Look, holder: number): Pro
     if (back.answer === 'here') return look(context, asked)
   }
   if (result === null || result.outcome === 'auth_pending' || result.outcome === 'slow_down') {
-    return { ...notYet(code, early), elsewhere: true } as PollResult
+    return { ...notYet(code, early), readAgainMs: ASK_EVERY_MS }
   }
   return result
 }
@@ -233,7 +242,7 @@ function collect(
     const locked = await lockDeviceCode(tx, code)
     if (!locked) return INVALID
     // Handed over since it was read.
-    if (locked.code.handedTo !== null) return notYet(code, tooEarly)
+    if (locked.code.handedTo !== null) return unread(code, tooEarly)
     const step = poll(locked.code, { now: locked.now, tooEarly, leaseId, idempotencyKey })
     switch (step.answer) {
       case 'invalid':

@@ -118,6 +118,25 @@ it.each(faults)(
   60_000,
 )
 
+it('a held poll of a code that was decided before PostgreSQL stopped is answered as soon as PostgreSQL is back, not at the end of its time', async () => {
+  const codes = await Promise.all(
+    servers.map(async ({ address }) => {
+      const device = new Device(address, application)
+      return { device, code: await device.code() }
+    }),
+  )
+  const askedAt = performance.now()
+  for (const { code } of codes) expect(await decide(code.user_code, grantDeviceCode)).toBe('granted')
+  // Until the announcement has passed.
+  await sleep(INTERVAL_MS)
+  postgres.stop()
+  const held = codes.map(({ device, code }) => device.poll(code.device_code, { prefer: 'wait=25' }))
+  await sleep(INTERVAL_MS)
+  postgres.start()
+  expect((await Promise.all(held)).map(({ status }) => status)).toEqual([200, 200])
+  expect(performance.now() - askedAt).toBeLessThan(LIFETIME_MS - INTERVAL_MS)
+})
+
 it('a read-only standby that lacks the newest codes answers no final outcome of them', async () => {
   const device = new Device(servers[0]?.address ?? '', application)
   const waiting = { device, deviceCode: (await device.code()).device_code }
