@@ -5,9 +5,10 @@
  *   npm run verify:at-once                                            50,000 held polls, 200 decisions a second for 60 s, with Redis and without
  *   npm run verify:at-once -- --held 300 --rate 20 --seconds 5        the short form
  *   npm run verify:at-once -- --full                                  then 100,000 decisions while Redis, PostgreSQL and processes are killed
- *   npm run verify:at-once -- --full --faults                         only these
+ *   npm run verify:at-once -- --full --faults                         only these: rounds, and the next call continues after the last
  *   npm run verify:at-once -- --faults --held 2000 --rate 50 --seconds 30    only that, smaller
  */
+import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { measureFaults } from './at-once-faults.ts'
 import { openAtOnceHarness } from './at-once-harness.ts'
@@ -21,7 +22,10 @@ const MIN_DECISIONS = 100
  * killed faster than two cores can connect many more devices again.
  */
 const FULL_DECISIONS = 100_000
-const FULL_ROUND = { held: 3_000, rate: 25, seconds: 110 }
+const FULL_ROUND = { held: 3_600, rate: 30, seconds: 110 }
+
+/** A line of JSON for each round of the full form. */
+const ROUNDS = new URL('../../../.verify/at-once-faults.jsonl', import.meta.url)
 
 const { values } = parseArgs({
   options: {
@@ -45,9 +49,51 @@ const judge = (result: { readonly missed: readonly string[] }) => {
 if (!values.faults) {
   for (const redis of [true, false]) judge(await openAtOnceHarness(redis, (harness) => measureLatency(harness, size)))
 }
-if (values.faults || values.full) {
-  const round = values.full ? FULL_ROUND : size
-  const rounds = values.full ? Math.ceil(FULL_DECISIONS / (round.rate * round.seconds)) : 1
-  for (let done = 0; done < rounds; done += 1)
-    judge(await openAtOnceHarness(true, (harness) => measureFaults(harness, round)))
+if (values.full) judgeRounds(await runRounds())
+else if (values.faults) judge(await openAtOnceHarness(true, (harness) => measureFaults(harness, size)))
+
+type Round = Awaited<ReturnType<typeof measureFaults>>
+
+async function runRounds(): Promise<readonly Round[]> {
+  mkdirSync(new URL('.', ROUNDS), { recursive: true })
+  const rounds: Round[] = existsSync(ROUNDS)
+    ? readFileSync(ROUNDS, 'utf8')
+        .trim()
+        .split('\n')
+        .map((line) => JSON.parse(line))
+    : []
+  while (sum(rounds, 'decisions') < FULL_DECISIONS) {
+    const round = await openAtOnceHarness(true, (harness) => measureFaults(harness, FULL_ROUND))
+    judge(round)
+    rounds.push(round)
+    appendFileSync(ROUNDS, `${JSON.stringify(round)}\n`)
+  }
+  rmSync(ROUNDS)
+  return rounds
+}
+
+function judgeRounds(rounds: readonly Round[]): void {
+  const worst = (figure: 'p50_ms' | 'p99_ms' | 'max_ms') => Math.max(...rounds.map((round) => round[figure]))
+  judge({
+    verify: 'at-once-faults-full',
+    rounds: rounds.length,
+    decisions: sum(rounds, 'decisions'),
+    killed: sum(rounds, 'killed'),
+    worst_p50_ms: worst('p50_ms'),
+    worst_p99_ms: worst('p99_ms'),
+    max_ms: worst('max_ms'),
+    lost: sum(rounds, 'lost'),
+    repeated: sum(rounds, 'repeated'),
+    double: sum(rounds, 'double'),
+    histories: sum(rounds, 'histories'),
+    refused: sum(rounds, 'refused'),
+    missed: [...new Set(rounds.flatMap(({ missed }) => missed))],
+  })
+}
+
+function sum(
+  rounds: readonly Round[],
+  figure: 'decisions' | 'killed' | 'lost' | 'repeated' | 'double' | 'histories' | 'refused',
+): number {
+  return rounds.reduce((total, round) => total + round[figure], 0)
 }
