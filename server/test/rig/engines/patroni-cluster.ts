@@ -50,6 +50,9 @@ export function missingPackages(): readonly string[] {
 
 const MACHINES = [1, 2, 3]
 
+/** Before a command: a shell is the first process of the namespace. Patroni as the first one may deadlock (patroni#3413). */
+const BELOW_INIT = ['sh', '-c', '"$@" & wait', 'sh']
+
 export async function startPatroniCluster(): Promise<PatroniCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-patroni-'))
   chmodSync(folder, 0o755)
@@ -66,9 +69,10 @@ export async function startPatroniCluster(): Promise<PatroniCluster> {
   const asPostgres = ['setpriv', '--reuid=postgres', '--regid=postgres', '--init-groups', '--pdeathsig=KILL']
   /** In a process namespace of its own: nothing outlives it, also not the PostgreSQL of a killed Patroni. */
   const startIn = (namespace: string, name: string, ...command: string[]): ChildProcess => {
-    const apart = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc', ...asPostgres, ...command]
+    const apart = ['unshare', '--pid', '--fork', '--kill-child', '--mount-proc']
     const log = output(name)
-    return spawnTied('KILL', 'ip', ['netns', 'exec', namespace, ...apart], { cwd: '/', stdio: ['ignore', log, log] })
+    const inside = [...apart, ...asPostgres, ...BELOW_INIT, ...command]
+    return spawnTied('KILL', 'ip', ['netns', 'exec', namespace, ...inside], { cwd: '/', stdio: ['ignore', log, log] })
   }
 
   const at = `http://${prefix}.1:2379`
