@@ -45,18 +45,17 @@ export function createFairQueue<T>(
     queue.waiting += 1
     count(subgroup, 1)
   }
-  const remove = (one: T): boolean => {
+  const remove = (one: T): void => {
     const { group, subgroup } = placeOf(one)
     const queue = queues.get(group)
     const waiters = queue?.subgroups.get(subgroup)
     const at = waiters?.indexOf(one) ?? -1
-    if (!queue || !waiters || at === -1) return false
+    if (!queue || !waiters || at === -1) return
     waiters.splice(at, 1)
     queue.waiting -= 1
     count(subgroup, -1)
     if (waiters.length === 0) queue.subgroups.delete(subgroup)
     if (queue.waiting === 0) queues.delete(group)
-    return true
   }
   /** The waiter to evict. Of several equal ones, the last: often the newcomer. */
   const findEvicted = (): T | null => {
@@ -97,9 +96,7 @@ export function createFairQueue<T>(
       }
       return null
     },
-    leave: (one) => {
-      remove(one)
-    },
+    leave: remove,
   }
 }
 

@@ -38,7 +38,7 @@ export function isWithinReach(scope: ManagementScope, accountId: string | null):
 
 /** A write scope includes the read scope: a client reads a resource before it changes it. */
 export function allows(scopes: readonly string[], needed: ManagementScope): boolean {
-  return scopes.includes(needed) || (needed.endsWith(':read') && scopes.includes(needed.replace(/read$/, 'write')))
+  return scopes.includes(needed) || scopes.includes(needed.replace(':read', ':write'))
 }
 
 /** How long the replaced secret of a key stays valid at most. */

@@ -106,8 +106,8 @@ function compareOne(section: Section, name: string, members: Members): Change | 
   const { kind, account } = section
   const path = [...section.path, name]
   const [known, second] = section.live.filter((each) => each.name === name)
-  if (second) return { path, message: `There are several of this name: ${known?.id}, ${second.id}. Rename one first.` }
   if (!known) return { action: 'add', kind, account, name, id: null, members, before: {}, path }
+  if (second) return { path, message: `There are several of this name: ${known.id}, ${second.id}. Rename one first.` }
   if (holdsEveryScope(known)) return { path, message: 'This role holds every scope, always. Leave it out of the file.' }
   const different = Object.keys(members).filter((member) => !isSame(known.entry[member], members[member]))
   const fixed = different.find((member) => IMMUTABLE[kind].includes(member))

@@ -34,7 +34,7 @@ export function readScimUser(given: unknown): ScimProfile | null {
 
 /** Entra ID sends "True" and "False" unless its feature flag for SCIM is set. Null: neither. */
 function readActive(value: unknown): boolean | null | undefined {
-  if (value === undefined || typeof value === 'boolean') return value
+  if (value === undefined) return value
   const text = String(value).toLowerCase()
   return text === 'true' ? true : text === 'false' ? false : null
 }
@@ -94,8 +94,7 @@ export function readScimFilter(text: string): ScimFilter | null {
 /** RFC 7644, section 3.4.2.2: a value is written as in JSON. */
 function readQuoted(text: string): string | null {
   try {
-    const value: unknown = JSON.parse(text)
-    return typeof value === 'string' ? value : null
+    return JSON.parse(text)
   } catch {
     return null
   }

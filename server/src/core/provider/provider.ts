@@ -84,7 +84,7 @@ const MAX_DOMAINS = 50
 
 /** Domains as typed, separated by spaces, commas or lines. Null: one of them is none. */
 export function readDomains(typed: string): readonly string[] | null {
-  const domains = [...new Set(typed.toLowerCase().split(/[\s,;]+/))].filter((each) => each !== '')
+  const domains = [...new Set(typed.toLowerCase().split(/[\s,;]/))].filter((each) => each !== '')
   return domains.length <= MAX_DOMAINS && domains.every((each) => DOMAIN.test(each)) ? domains : null
 }
 

@@ -51,12 +51,14 @@ export function planReplay(lost: readonly JournalLine[]): Replay {
     managementKeys: ids(last(({ managementKey }) => managementKey, 'management_key.revoked')),
     signingKeys: events.flatMap(({ kind, key }) => (kind === 'key.retired' && key !== undefined ? [key] : [])),
     grants: last(grant, 'grant.revoked', 'grant.restored').map(({ id, line }) => ({ id, reason: line.reason ?? null })),
-    generations: newestOfEach(
-      lost.flatMap((line) => (line.kind === 'refresh_token' || line.kind === 'access_key' ? [line] : [])),
-    ),
-    uses: newestOfEach(lost.flatMap((line) => (line.kind === 'access_token' ? [line] : []))),
+    generations: newestOfEach(lost.filter(isGenerationLine)),
+    uses: newestOfEach(lost.filter((line) => line.kind === 'access_token')),
     lostGrants: ids(last(grant, 'grant.created')),
   }
+}
+
+function isGenerationLine(line: JournalLine): line is GenerationLine {
+  return line.kind === 'refresh_token' || line.kind === 'access_key'
 }
 
 function revokedSecrets({ kind, application, secret, revokedSecrets: several = [] }: EventLine) {

@@ -219,7 +219,7 @@ const USERS_PER_REPORT = 100
  */
 export function harm({ touched, factor, reports, funnel }: Evidence): number {
   const excess = Math.min(MAX_EXCESS, Math.max(0, (factor ?? 1) - 1))
-  const deceived = reports === 0 ? 0 : Math.max(reports, Math.min(funnel.entered, reports * USERS_PER_REPORT))
+  const deceived = Math.max(reports, Math.min(funnel.entered, reports * USERS_PER_REPORT))
   const enteredNotGranted = Math.max(0, funnel.entered - funnel.granted)
   return touched * excess + deceived * DECEIVED_USER_WEIGHT + enteredNotGranted
 }

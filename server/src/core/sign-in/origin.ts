@@ -52,9 +52,8 @@ export function allowedOrigins({ operators, handOver, provider }: SignInRule): r
 }
 
 /** The origin of users created before they first sign in. Users of an identity provider appear when they do. */
-export function originOfNewUsers(rule: Omit<SignInRule, 'provider'>): Origin {
-  const [origin = 'own'] = allowedOrigins({ ...rule, provider: 'off' })
-  return origin
+export function originOfNewUsers({ operators, handOver }: Omit<SignInRule, 'provider'>): Origin {
+  return handOver && !operators ? 'host' : 'own'
 }
 
 /** If the account requires its provider, own users may sign in only with `breakGlass` (emergency access). */
