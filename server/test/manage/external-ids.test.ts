@@ -1,6 +1,6 @@
 /** docs/management.md, "External ids": the adopter's API learns whom it serves, and a change is effective within two seconds. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { makeApplication, makeScopes, makeUser } from '../rig/make.ts'
+import { makeAccount, makeApplication, makeScopes, makeUser } from '../rig/make.ts'
 import { type ManageClient, makeManagementKey, manageClient } from '../rig/manage.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
@@ -53,6 +53,16 @@ it('are in /1/me, /auth/verify and introspection, and absent where there is none
   expect(headers.get('x-latchkey-user-external-id')).toBe('Zo%C3%AB%2F17')
   expect(await introspect(credential)).toMatchObject({ active: true, ...named })
   expect(await (await ask('/1/me.xml', credential)).text()).toContain('<user_external_id>Zoë/17</user_external_id>')
+})
+
+it('two accounts take one external id at the same time: one has it, and the other is told that it exists', async () => {
+  const other = await makeAccount(service.context.db)
+  for (let round = 0; round < 20; round += 1) {
+    const taken = await Promise.all(
+      [service.account, other].map(({ id }) => call('PATCH', `/accounts/${id}`, { external_id: `customer ${round}` })),
+    )
+    expect(taken.map(({ status }) => status).sort(), `round ${round}`).toEqual([200, 409])
+  }
 })
 
 it('a user who is disabled through the API is refused within two seconds', async () => {

@@ -7,6 +7,7 @@ import { saveAccountNames } from '../../store/accounts/accounts.ts'
 import { type Member, recordAccessSet, saveExternalId, saveHostProfile } from '../../store/accounts/users.ts'
 import { unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
+import { lockByName } from '../../store/postgres/advisory-locks.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { spendPasswordLinks } from '../../store/sign-in/links.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
@@ -30,6 +31,7 @@ export function updateAccount(context: Pick<Context, 'db'>, by: By, change: Acco
     if (next.externalId !== null && !isExternalId(next.externalId)) return { outcome: 'external_id' }
     const changed = changedMembers(account, next)
     if (Object.keys(changed).length === 0) return { outcome: 'saved' }
+    if (next.externalId !== null) await lockByName(tx, `external_id:${next.externalId}`)
     if (!(await saveAccountNames(tx, account.id, next))) return { outcome: 'exists' }
     await recordEvent(tx, { kind: 'account.changed', actor, accountId: account.id, detail: { changed } })
     return { outcome: 'saved' }

@@ -121,7 +121,7 @@ export async function saveBranding(tx: Transaction, id: string, looks: Branding)
   )
 }
 
-/** False when another account has the external id. Call under `lockAccount`. */
+/** False when another account has the external id. Call under `lockAccount` and the lock of the external id. */
 export async function saveAccountNames(
   tx: Transaction,
   id: string,

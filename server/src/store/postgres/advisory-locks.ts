@@ -20,6 +20,7 @@ export type AdvisoryLock =
   | 'restoring'
   | `crowd:${string}`
   | `entry:${string}`
+  | `external_id:${string}`
   | `mails:${string}`
   | `review:${string}`
   | `sign_in:${string}`

@@ -23,7 +23,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['users'],
   ['application_vettings'],
   ['sessions', 'links', 'passkeys', 'authenticators', 'recovery_codes', '@mails:', 'mails'],
-  ['@crowd:'],
+  ['@crowd:', '@external_id:'],
   ['@review:'],
   ['application_test_modes'],
   ['@application_changes'],
