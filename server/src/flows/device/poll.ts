@@ -75,11 +75,13 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
 
   const held = request.wait && context.heldPolls.open(code.id, request.applicationId)
   try {
+    await held?.started()
     const { early, pending } = await gate.poll(code.id, paceFor(code.intervalSeconds))
     context.usage.count(request.applicationId, 'polls')
     if (early) context.usage.count(request.applicationId, 'earlyPolls')
     const known = pending && !isExpired(code, applications.now())
-    const result = known ? notYet(code, early) : await lookOrPending(context, request, code, early)
+    const hinted = held === null || early || !outlivesHints(request.wait)
+    const result = known ? notYet(code, early) : await lookOrPending(context, request, code, early, hinted)
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
     return request.wait && held && result.outcome === 'auth_pending'
@@ -88,6 +90,11 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   } finally {
     held?.close()
   }
+}
+
+/** The next poll comes after the end of this one. Until then only early polls would read a hint, and they leave one. */
+function outlivesHints(wait: Wait | null): boolean {
+  return wait !== null && wait.seconds * 1000 >= MAX_HINT_MS
 }
 
 /** While another cell has the code, it is asked this often: its announcement of the decision may be lost. */
@@ -115,7 +122,7 @@ async function hold(
       const woken = await held.until(Math.min(leftMs, maxWaitMs))
       const over = woken === 'over' && leftMs <= maxWaitMs
       const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
-      const result = ended ? notYet(code, false) : await lookOrPending(context, request, code, false)
+      const result = ended ? notYet(code, false) : await lookOrPending(context, request, code, false, false)
       // A wrong announcement, or the row was read again: the code is still pending.
       if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
         maxWaitMs = result.readAgainMs ?? NEVER
@@ -133,12 +140,13 @@ async function lookOrPending(
   request: PollRequest,
   code: DeviceCodeText,
   early: boolean,
+  hinted: boolean,
 ): Promise<PollResult> {
   try {
     const { keys } = context.config
     const idempotencyKey =
       request.idempotencyKey === null ? null : digestIdempotencyKey(keys, request.idempotencyKey, code.id)
-    return await look(context, { code, idempotencyKey, early })
+    return await look(context, { code, idempotencyKey, early, hinted })
   } catch (error) {
     // Without PostgreSQL no final outcome is possible, even past the code's expiry: a stored grant may not have been
     // delivered yet. The device keeps polling and nothing is lost. The same for an unexpected error.
@@ -162,6 +170,8 @@ export type Look = {
   /** Digest. */
   readonly idempotencyKey: string | null
   readonly early: boolean
+  /** Whether a hint is stored if the code is pending. */
+  readonly hinted: boolean
   /** Sent on by a cell that had the code before: the receiving cell does not send it on again. */
   readonly onward?: true
 }
@@ -171,12 +181,13 @@ type PolledCode = Pick<DeviceCodeText, 'id' | 'expiresAt' | 'intervalSeconds'>
 /** Waits while another poll delivers the outcome, until that delivery has succeeded or failed. */
 const WAITS_MS = [20, 50, 100, 200, 400, 800, 1_600, 1_600]
 
-async function look(context: Context, { code, idempotencyKey, early }: Look): Promise<PollResult> {
+async function look(context: Context, asked: Look): Promise<PollResult> {
+  const { code, idempotencyKey, early, hinted } = asked
   for (const waitMs of WAITS_MS) {
     const found = await context.reads.status(code)
-    if (found && found.handedTo !== null) return lookElsewhere(context, { code, idempotencyKey, early }, found.handedTo)
+    if (found && found.handedTo !== null) return lookElsewhere(context, asked, found.handedTo)
     if (found?.status === 'pending') {
-      context.gate.hint(code.id, Math.min(MAX_HINT_MS, found.remainingMs))
+      if (hinted) context.gate.hint(code.id, Math.min(MAX_HINT_MS, found.remainingMs))
       return notYet(code, early)
     }
     const repetition = idempotencyKey !== null && idempotencyKey === found?.idempotencyKey

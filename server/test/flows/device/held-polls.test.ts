@@ -77,6 +77,14 @@ test('there is room for so many of an application, and so many in all; who ends 
   expect(polls.open('d', 'app_2')).not.toBeNull()
 })
 
+test('polls that arrive together start together, and later ones after them', async () => {
+  const polls = createHeldPolls()
+  const first = open(polls, 'a').started()
+  expect(open(polls, 'b').started()).toBe(first)
+  await first
+  expect(open(polls, 'c').started()).not.toBe(first)
+})
+
 test('a process that stops releases all, and holds no more', async () => {
   const polls = createHeldPolls()
   const waiting = ['a', 'b'].map((code) => open(polls, code).until(LONG_MS))
