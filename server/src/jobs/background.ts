@@ -33,6 +33,9 @@ const REFRESH_MS = 1_000
  */
 const DECISIONS_MS = 250
 
+/** With Redis, which announces decisions at once: only one whose announcement was lost waits for so long. */
+const DECISIONS_WITH_REDIS_MS = 750
+
 /** After a bucket has moved, changes of its accounts are refused until the process has read the new map. */
 const CELL_MAP_MS = 100
 
@@ -122,10 +125,11 @@ export function startBackground(context: Context): Background {
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
   const revokeHere = () => applyRevocations(context.db)
+  const decisionsMs = context.config.redisUrl === null ? DECISIONS_MS : DECISIONS_WITH_REDIS_MS
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull()),
-    repeat(context, 'pulling decisions', DECISIONS_MS, () => context.decisions.pull()),
+    repeat(context, 'pulling decisions', decisionsMs, () => context.decisions.pull()),
     repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context)),
     repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context)),
     repeat(context, 'saving last use', USES_MS, () => saveUses(context)),
