@@ -16,8 +16,8 @@ const TICK_MS = 250
 const SLOTS = 128
 
 /**
- * Polls that ask to wait start together: those of one window share a gate call and a read, which otherwise take half of
- * the processor time of a held poll (docs/performance.md). A decision wakes held polls without this delay.
+ * Polls that ask to wait start together: those of one window share a gate call and a read, instead of making one of each
+ * (docs/decisions/0050-polls-are-held.md has the figures). A decision wakes held polls without this delay.
  */
 const START_WINDOW_MS = 25
 
