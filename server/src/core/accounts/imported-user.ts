@@ -61,7 +61,7 @@ export function readJsonUser({ line, cells }: TextRecord): ReadUser {
 function parseObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
+    return value instanceof Object && !Array.isArray(value)
       ? Object.fromEntries(Object.entries(value).filter(([, member]) => member !== null))
       : null
   } catch {

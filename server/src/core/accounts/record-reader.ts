@@ -104,6 +104,6 @@ export function createLineReader(): RecordReader {
       }
       return records
     },
-    end: () => (held === '' && !tooLong ? [] : finish(held)),
+    end: () => finish(held),
   }
 }

@@ -66,7 +66,7 @@ export function decide(dialog: Dialog, { userId, grantId, now, codeLifetimeMs }:
     return { answer: 'decided', next: { ...dialog, userId, grantId, decidedAt: now } }
   }
   const same = dialog.userId === userId && (dialog.grantId === null) === (grantId === null)
-  const recent = dialog.decidedAt !== null && now < dialog.decidedAt + codeLifetimeMs
+  const recent = now < (dialog.decidedAt ?? 0) + codeLifetimeMs
   return { answer: same && recent && dialog.usedAt === null && !dialog.delivery ? 'repeated' : 'not_open' }
 }
 
