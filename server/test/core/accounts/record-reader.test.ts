@@ -47,11 +47,15 @@ describe('CSV', () => {
     expect(readAll(createCsvReader(), [text])).toEqual([{ line: 1, cells }])
   })
 
-  it('a quotation mark that is never closed takes no memory, whatever follows it', () => {
+  it.each([
+    ['quotation marks after one that is never closed', '"'],
+    ['one cell', 'x'],
+    ['empty cells', ','],
+  ])('a record that does not end takes no memory: %s', (_what, character) => {
     const reader = createCsvReader()
     const before = process.memoryUsage().heapUsed
-    reader.read('"')
-    for (let piece = 0; piece < 20; piece += 1) reader.read('"'.repeat(2 ** 20))
+    reader.read(character)
+    for (let piece = 0; piece < 20; piece += 1) reader.read(character.repeat(2 ** 20))
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(100e6)
     expect(reader.end()).toEqual([{ line: 1, cells: null }])
   })
@@ -64,6 +68,11 @@ describe('CSV', () => {
   it.each([
     ['one cell', 'x'.repeat(LONGEST), ['x'.repeat(LONGEST)]],
     ['a quoted cell', `"${'x'.repeat(LONGEST - 2)}"`, ['x'.repeat(LONGEST - 2)]],
+    [
+      'two quotation marks at the end of a cell that is not closed',
+      `"${'x'.repeat(LONGEST - 3)}""`,
+      [`${'x'.repeat(LONGEST - 3)}"`],
+    ],
     ['an empty cell at the end', `${'x'.repeat(LONGEST - 1)},`, ['x'.repeat(LONGEST - 1), '']],
   ])('has a record of 65,536 characters at most: %s', (_what, text, cells) => {
     expect(readAll(createCsvReader(), [text])).toEqual([{ line: 1, cells }])

@@ -28,7 +28,7 @@ const CELLS = [
   { id: 2, servers: ['10.0.1.1:8080'] },
 ]
 
-const config = haproxyConfig(SETTINGS, CELLS)
+const config = () => haproxyConfig(SETTINGS, CELLS)
 
 /** Instructions of each section, as HAProxy reads them: without indentation, empty lines and comments. */
 function sectionsOf(text: string): ReadonlyMap<string, readonly string[]> {
@@ -45,8 +45,8 @@ function sectionsOf(text: string): ReadonlyMap<string, readonly string[]> {
   return sections
 }
 
-const sections = sectionsOf(config)
-const frontend = sections.get('frontend service') ?? []
+const sections = () => sectionsOf(config())
+const frontend = () => sections().get('frontend service') ?? []
 
 test('the map of buckets has its version, every bucket, and the bucket of each cell for codes without an account', () => {
   expect(bucketsMap(MAP)).toBe('version 7\n0 cell1\n1 cell2\n4096 cell2\n61441 cell1\n61442 cell2\n')
@@ -68,19 +68,19 @@ test('times, limits and ciphers are those of the proxy of an undivided installat
       ),
     )
   expect(settings.length).toBeGreaterThan(15)
-  expect(settings.filter((line) => !config.includes(line))).toEqual([])
+  expect(settings.filter((line) => !config().includes(line))).toEqual([])
 })
 
 test('the configuration has a section for each cell and one for all, with an empty line between, and ends with a line', () => {
   const names = ['global', 'defaults', 'frontend service', 'backend cell1', 'backend cell2', 'backend any']
-  expect([...sections.keys()]).toEqual(names)
-  for (const name of names) expect(config).toContain(`\n\n${name}\n`)
-  expect(config).toMatch(/[^\n]\n$/)
+  expect([...sections().keys()]).toEqual(names)
+  for (const name of names) expect(config()).toContain(`\n\n${name}\n`)
+  expect(config()).toMatch(/[^\n]\n$/)
 })
 
 test('the runtime API is on the socket, and requests arrive where it is said', () => {
-  expect(sections.get('global')).toContain('stats socket /run/haproxy.sock mode 600 level admin')
-  expect(frontend[0]).toBe('bind :443')
+  expect(sections().get('global')).toContain('stats socket /run/haproxy.sock mode 600 level admin')
+  expect(frontend()[0]).toBe('bind :443')
 })
 
 describe('a server', () => {
@@ -93,16 +93,16 @@ describe('a server', () => {
       'http-check expect status 200',
       'default-server check inter 2s fall 2 rise 1 maxconn 5000',
     ]
-    expect(sections.get('backend cell1')).toEqual([
+    expect(sections().get('backend cell1')).toEqual([
       ...checked,
       'server cell1-1 10.0.0.1:8080',
       'server cell1-2 10.0.0.2:8080',
     ])
-    expect(sections.get('backend cell2')).toEqual([...checked, 'server cell2-1 10.0.1.1:8080'])
+    expect(sections().get('backend cell2')).toEqual([...checked, 'server cell2-1 10.0.1.1:8080'])
   })
 
   test('is in the backend for requests without a bucket, too, as long as its cell has it', () => {
-    expect(sections.get('backend any')).toEqual([
+    expect(sections().get('backend any')).toEqual([
       ...check,
       'default-server maxconn 5000',
       'server cell1-1 10.0.0.1:8080 track cell1/cell1-1',
@@ -114,7 +114,7 @@ describe('a server', () => {
 
 describe('a request is routed', () => {
   test('by the slug before the host of the service, of which every dot is a dot', () => {
-    expect(frontend).toContain('acl of_account var(txn.host) -m end .service.example')
+    expect(frontend()).toContain('acl of_account var(txn.host) -m end .service.example')
     const lines = (host: string) => haproxyConfig({ ...SETTINGS, host }, CELLS)
     expect(lines('a.service.example')).toContain(
       String.raw`set-var(txn.slug) var(txn.host),regsub(\.a\.service\.example$,) if of_account`,
@@ -122,7 +122,7 @@ describe('a request is routed', () => {
   })
 
   test('by the bucket of the account in the map, otherwise by the computed one', () => {
-    expect(frontend.filter((line) => line.includes('set-var(txn.bucket) var(txn.slug)'))).toEqual([
+    expect(frontend().filter((line) => line.includes('set-var(txn.bucket) var(txn.slug)'))).toEqual([
       'http-request set-var(txn.bucket) var(txn.slug),map(/etc/haproxy/cells/accounts.map) if has_slug',
       'http-request set-var(txn.bucket) var(txn.slug),crc32,mod(4096) if has_slug !{ var(txn.bucket) -m found }',
     ])
@@ -137,13 +137,13 @@ describe('a request is routed', () => {
       `url_param(request_uri)${prefix}`,
       'http_auth_bearer',
     ]
-    expect(frontend.filter((line) => line.startsWith('http-request set-var(txn.text)'))).toEqual(
+    expect(frontend().filter((line) => line.startsWith('http-request set-var(txn.text)'))).toEqual(
       samples.map((sample) => `http-request set-var(txn.text) ${sample} if !of_account !has_text`),
     )
   })
 
   test('to the cell that has the bucket, otherwise to any', () => {
-    expect(frontend.slice(-2)).toEqual([
+    expect(frontend().slice(-2)).toEqual([
       'use_backend %[var(txn.bucket),map(/etc/haproxy/cells/buckets.map)] if { var(txn.bucket),map(/etc/haproxy/cells/buckets.map) -m found }',
       'default_backend any',
     ])
