@@ -14,8 +14,8 @@ const changed: readonly Changed[] = [
   [
     'invalid-in-doubt',
     'flows/device/poll.ts',
-    "if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)\n    return notYet(code, early)",
-    'if (error instanceof Unavailable) return INVALID\n    return notYet(code, early)',
+    "if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)\n    return unread(code, early)",
+    'if (error instanceof Unavailable) return INVALID\n    return unread(code, early)',
     'a device whose poll meets a silent PostgreSQL gives up, although its user said yes',
   ],
   [
