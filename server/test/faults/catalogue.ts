@@ -18,7 +18,7 @@ export const FORMS: Readonly<
   'verify:messages': { short: ['--cases', '40', '--lanes', '3'], full: ['--full'] },
   'verify:restarts': { short: ['--restarts', '4'], full: ['--full'] },
   'verify:restore': { short: ['--size', '5', '--lost', '8'], full: ['--full'] },
-  'verify:soak': { short: ['--minutes', '3'], full: ['--hours', '1'] },
+  'verify:soak': { short: [], full: ['--hours', '1'] },
   'verify:upgrade': { short: ['--grants', '5000'], full: [] },
 }
 

@@ -45,7 +45,9 @@ export class Visitor {
       await untilServed(null, () => this.#web.get('/connect/code'))
       await this.enter()
     }
-    await untilServed(null, () => this.#web.get(this.#decision ?? ''))
+    const decision = this.#decision
+    if (decision === null) throw new Error(`the code is not accepted: ${this.#web.last?.status}`)
+    await untilServed(null, () => this.#web.get(decision))
   }
 
   /** Whether an earlier try took effect is unknown to the user, so that only the first one's answer says something. */

@@ -55,6 +55,12 @@ export type SoakLoad = {
 /** A pending answer may be as old as a hint, and as the longest fault with its recovery. */
 const PENDING_MAY_BE_OLD_MS = MAX_HINT_MS + 15_000
 
+/** Between two flows of a user, who may enter 20 codes in ten minutes: for the service, ten minutes end with each month. */
+const USER_PAUSE_MS = { min: 1_000, max: 2_500 }
+const CONSOLE_PAUSE_MS = { min: 100, max: 600 }
+
+type Range = { readonly min: number; readonly max: number }
+
 const POLLS = 60
 const INTERVAL_MS = 1_000
 
@@ -90,7 +96,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
 
   const anyService = () => services[between(random, 0, services.length - 1)] as TestService
 
-  async function live(lane: number, flow: () => Promise<keyof FlowCounts>): Promise<void> {
+  async function live(lane: number, flow: () => Promise<keyof FlowCounts>, pauseMs: Range): Promise<void> {
     while (!over) {
       if (paused) {
         resting.add(lane)
@@ -103,7 +109,7 @@ export function startSoakLoad({ services, own, applications, people, random }: G
         return 'unfinished'
       })
       ends[end] += 1
-      await sleep(between(random, 100, 600))
+      await sleep(between(random, pauseMs.min, pauseMs.max))
     }
     resting.add(lane)
   }
@@ -241,14 +247,14 @@ export function startSoakLoad({ services, own, applications, people, random }: G
   }
 
   const ways: readonly Way[] = ['oauth', 'key', 'standard']
-  const flows = [
-    ...people.map(
-      (person, at) => () =>
-        at % 4 === 3 ? connectDialog(person) : connectDevice(person, ways[between(random, 0, 2)] as Way),
-    ),
-    readConsole,
+  const flows = people.map(
+    (person, at) => () =>
+      at % 4 === 3 ? connectDialog(person) : connectDevice(person, ways[between(random, 0, 2)] as Way),
+  )
+  const lanes = [
+    live(flows.length, readConsole, CONSOLE_PAUSE_MS),
+    ...flows.map((flow, lane) => live(lane, flow, USER_PAUSE_MS)),
   ]
-  const lanes = flows.map((flow, lane) => live(lane, flow))
   return {
     ends,
     problems,

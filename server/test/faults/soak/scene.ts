@@ -14,10 +14,13 @@ import { makeEndpoint } from '../../rig/webhooks.ts'
 import { COMPLAINT, retryStart } from '../messages/harness.ts'
 import { PASSWORD, Person } from './person.ts'
 
-const PEOPLE = 8
+const PEOPLE = 12
 
-/** The garbage is collected before memory is measured: what remains is what the server keeps. */
-const GC_OPTIONS = ['--expose-gc', '--inspect=127.0.0.1:0']
+/**
+ * The garbage is collected before memory is measured: what remains is what the server keeps. The young generation would take 2 to
+ * 50 MB of it, by what was requested just before.
+ */
+const GC_OPTIONS = ['--expose-gc', '--max-semi-space-size=1', '--inspect=127.0.0.1:0']
 
 export type Scene = {
   /** In this process, with its own way to the engines; its account is that of the operators. */
