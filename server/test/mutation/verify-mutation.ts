@@ -6,7 +6,7 @@
  *   npm run verify:mutation -- --full              all of core/ and secrets/, then 400 lines of the device and grant flows
  *   npm run verify:mutation -- --part secrets      one part of them
  *
- * `--full` keeps the result of each part for the same commit and continues at the next call. Constants of a module are left out
+ * `--full` keeps the result of each part for the same commit and seed, and continues at the next call. Constants of a module are left out
  * (Stryker: static), because each would need all tests again.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -22,6 +22,9 @@ const RESULTS = join(ROOT, '.verify', 'mutation')
 
 /** Lines that are drawn. Most have one mutant. */
 const LINES = 400
+
+/** Of the flows: each takes a while, because their tests use PostgreSQL and Redis. */
+const LINES_AT_ONCE = 100
 
 /** Of the mutants of core/ and secrets/ that a test could notice. */
 const MIN_SCORE = 0.95
@@ -54,7 +57,11 @@ else if (values.full) {
   const { databaseUrl, redisUrl } = await startEngines()
   process.env.DATABASE_URL ??= databaseUrl
   process.env.REDIS_URL ??= redisUrl
-  const flows = once(`flows-${seed}`, () => test('flows', drawLines(FLOWS)))
+  const drawn = drawLines(FLOWS)
+  const flows = Array.from({ length: Math.ceil(drawn.length / LINES_AT_ONCE) }, (_, part) => {
+    const lines = drawn.slice(part * LINES_AT_ONCE, (part + 1) * LINES_AT_ONCE)
+    return once(`flows-${seed}-${part + 1}`, () => test('flows', lines))
+  }).flat()
   print(`device and grant flows, seed ${seed}`, flows, false)
 } else {
   console.log(`seed: ${seed}`)
