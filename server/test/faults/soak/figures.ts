@@ -28,8 +28,11 @@ export const KINDS: readonly Kind[] = [
   { name: 'indexes', title: 'Indexes after each month', unit: 'MB', allowance: { share: 0.2, atLeast: 0.5 } },
 ]
 
-/** Long enough for several garbage collections. */
-const STRETCH_SECONDS = 20
+/** A month, in which the load pauses once: what is in use then is kept. */
+const STRETCH_SECONDS = 60
+
+/** Follow the load while there is some. */
+const OF_THE_LOAD: readonly string[] = ['memory', 'descriptors']
 
 const MB = 1024 * 1024
 
@@ -120,7 +123,7 @@ export function judgeSamples(samples: readonly Sample[]): readonly Judged[] {
     seriesOf(samples, kind)
       .filter(({ name }) => !YOUNG.includes(name))
       .map(({ name, points }) => {
-        const judged = kind === 'memory' ? floorOf(points, STRETCH_SECONDS) : points
+        const judged = OF_THE_LOAD.includes(kind) ? floorOf(points, STRETCH_SECONDS) : points
         return { kind, name, unit, ...judgeGrowth(judged, allowance) }
       }),
   )
