@@ -20,7 +20,8 @@ export type Kind = {
 
 export const KINDS: readonly Kind[] = [
   { name: 'memory', title: 'Memory of each process', unit: 'MB', allowance: { share: 0.2, atLeast: 20 } },
-  { name: 'descriptors', title: 'File descriptors', unit: '', allowance: { share: 0.1, atLeast: 5 } },
+  // After an outage all clients return at once, and the connections that they need stay open for minutes.
+  { name: 'descriptors', title: 'File descriptors', unit: '', allowance: { share: 0.1, atLeast: 15 } },
   { name: 'connections', title: 'Connections to PostgreSQL', unit: '', allowance: { share: 0.5, atLeast: 10 } },
   { name: 'transaction', title: 'Age of the oldest transaction', unit: 's', allowance: { share: 0, atLeast: 5 } },
   { name: 'redis', title: 'Memory that Redis uses', unit: 'MB', allowance: { share: 0.2, atLeast: 1 } },
