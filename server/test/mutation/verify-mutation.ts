@@ -23,7 +23,7 @@ const RESULTS = join(ROOT, '.verify', 'mutation')
 /** Lines that are drawn. Most have one mutant. */
 const LINES = 400
 
-/** Of the flows: each takes a while, because their tests use PostgreSQL and Redis. */
+/** Lines of the flows per run of Stryker. Their tests use PostgreSQL and Redis and take long: a stopped call repeats one run only. */
 const LINES_AT_ONCE = 100
 
 /** Of the mutants of core/ and secrets/ that a test could notice. */

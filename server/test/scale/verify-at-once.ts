@@ -18,7 +18,7 @@ import { measureLatency, WARM_UP_SECONDS } from './at-once-latency.ts'
 const MIN_DECISIONS = 100
 
 /**
- * The full form with faults: rounds of this size until there were so many decisions, an hour and a quarter in all. Processes are
+ * The full form with faults: rounds of this size until there were so many decisions, an hour in all. Processes are
  * killed faster than two cores can connect many more devices again.
  */
 const FULL_DECISIONS = 100_000

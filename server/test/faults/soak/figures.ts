@@ -20,7 +20,7 @@ export type Kind = {
 
 export const KINDS: readonly Kind[] = [
   { name: 'memory', title: 'Memory of each process', unit: 'MB', allowance: { share: 0.2, atLeast: 20 } },
-  // After an outage all clients return at once, and the connections that they need stay open for minutes.
+  // After an outage all clients reconnect at once, and their connections stay open for minutes.
   { name: 'descriptors', title: 'File descriptors', unit: '', allowance: { share: 0.1, atLeast: 15 } },
   { name: 'connections', title: 'Connections to PostgreSQL', unit: '', allowance: { share: 0.5, atLeast: 10 } },
   { name: 'transaction', title: 'Age of the oldest transaction', unit: 's', allowance: { share: 0, atLeast: 5 } },
@@ -29,11 +29,11 @@ export const KINDS: readonly Kind[] = [
   { name: 'indexes', title: 'Indexes after each month', unit: 'MB', allowance: { share: 0.2, atLeast: 0.5 } },
 ]
 
-/** A month, in which the load pauses once: what is in use then is kept. */
+/** Length of a month of the soak. The load pauses at the end of each, so that the minimum of a month shows what the process keeps. */
 const STRETCH_SECONDS = 60
 
-/** Follow the load while there is some. */
-const OF_THE_LOAD: readonly string[] = ['memory', 'descriptors']
+/** Kinds that vary with the load: judged by their minimum per month. */
+const VARY_WITH_LOAD: readonly string[] = ['memory', 'descriptors']
 
 const MB = 1024 * 1024
 
@@ -124,7 +124,7 @@ export function judgeSamples(samples: readonly Sample[]): readonly Judged[] {
     seriesOf(samples, kind)
       .filter(({ name }) => !YOUNG.includes(name))
       .map(({ name, points }) => {
-        const judged = OF_THE_LOAD.includes(kind) ? floorOf(points, STRETCH_SECONDS) : points
+        const judged = VARY_WITH_LOAD.includes(kind) ? floorOf(points, STRETCH_SECONDS) : points
         return { kind, name, unit, ...judgeGrowth(judged, allowance) }
       }),
   )

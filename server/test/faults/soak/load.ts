@@ -55,7 +55,7 @@ export type SoakLoad = {
 /** A pending answer may be as old as a hint, and as the longest fault with its recovery. */
 const PENDING_MAY_BE_OLD_MS = MAX_HINT_MS + 15_000
 
-/** Between two flows of a user, who may enter 20 codes in ten minutes: for the service, ten minutes end with each month. */
+/** Pause between two flows of a user. A user may enter 20 codes in ten minutes; the clock passes these at the end of each month. */
 const USER_PAUSE_MS = { min: 1_000, max: 2_500 }
 const CONSOLE_PAUSE_MS = { min: 100, max: 600 }
 

@@ -17,8 +17,8 @@ import { PASSWORD, Person } from './person.ts'
 const PEOPLE = 12
 
 /**
- * The garbage is collected before memory is measured: what remains is what the server keeps. The young generation would take 2 to
- * 50 MB of it, by what was requested just before.
+ * Options of the servers, so that memory shows what they keep: garbage is collected before each measurement, and the semi-space is
+ * small, because V8 sizes the young generation by the last requests (2 to 50 MB measured).
  */
 const GC_OPTIONS = ['--expose-gc', '--max-semi-space-size=1', '--inspect=127.0.0.1:0']
 
