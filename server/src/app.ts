@@ -43,7 +43,7 @@ import { createMailer } from './mail.ts'
 import { createOutbound } from './outbound.ts'
 import { readOverlays } from './pages/messages/read-overlays.ts'
 import { createLanguages } from './pages/ui/words.ts'
-import { openServiceLogo } from './pictures/service-logo.ts'
+import { readLogoFile } from './pictures/logo-file.ts'
 import { isSupervised, obeySupervisor } from './processes/supervised.ts'
 import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
@@ -66,7 +66,7 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
   const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
   const languages = createLanguages(await readOverlays(config.messagesDir))
-  const serviceLogo = await openServiceLogo(config.serviceLogo)
+  const serviceLogo = await readLogoFile(config.serviceLogo)
   const hostService = await openHostService(config)
   const journal = await openConfiguredJournal(config.revocationJournal)
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections, { requestId: readRequestId, journal })

@@ -6,8 +6,8 @@ import { MailNotSent } from '../mail.ts'
 import { type MailContent, renderMail } from '../pages/mails/mails.tsx'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
 import { accountOrigin } from './accounts/address.ts'
+import { serviceOf } from './configured-branding.ts'
 import type { Context } from './context.ts'
-import { serviceOf } from './service-branding.ts'
 import { linkAddress } from './sign-in/links.ts'
 
 /** Per run; the next run is a second later. */

@@ -3,7 +3,7 @@ import { type Config, everyOption, readConfig } from '../../config.ts'
 import { openGeoIp } from '../../geoip.ts'
 import { openHostService } from '../../host-service.ts'
 import { readOverlays } from '../../pages/messages/read-overlays.ts'
-import { openServiceLogo } from '../../pictures/service-logo.ts'
+import { readLogoFile } from '../../pictures/logo-file.ts'
 import { broken, type Finding, ok, warning } from './finding.ts'
 
 const CHECK = 'configuration'
@@ -65,7 +65,7 @@ async function examineHostService(config: Partial<Config>): Promise<readonly Fin
 /** Files that are read at startup: the service does not start with one that cannot be used. */
 async function examineFiles({ serviceLogo = null, messagesDir = null }: Partial<Config>): Promise<readonly Finding[]> {
   const findings: Finding[] = []
-  await openServiceLogo(serviceLogo).catch((error: Error) => {
+  await readLogoFile(serviceLogo).catch((error: Error) => {
     findings.push(broken(CHECK, error.message, 'Provide a picture at this path, or unset the variable.'))
   })
   await readOverlays(messagesDir).catch((error: Error) => {

@@ -1,8 +1,8 @@
 /** Frame of a page, common to all models: account, signed-in user, language, and the function that signs forms. */
 import type { IncomingHttpHeaders } from 'node:http'
 import { accountOrigin } from '../../flows/accounts/address.ts'
+import { serviceOf } from '../../flows/configured-branding.ts'
 import type { Context } from '../../flows/context.ts'
-import { serviceOf } from '../../flows/service-branding.ts'
 import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import type { Frame } from '../../pages/ui/frame.ts'

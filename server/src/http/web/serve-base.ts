@@ -6,8 +6,8 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { serviceOf } from '../../flows/configured-branding.ts'
 import type { Context } from '../../flows/context.ts'
-import { serviceOf } from '../../flows/service-branding.ts'
 import type { Frame, Service } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
 import type { Languages } from '../../pages/ui/words.ts'

@@ -7,7 +7,7 @@ import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { examineConfiguration } from '../../../src/cli/doctor/configuration.ts'
 import { readOverlays } from '../../../src/pages/messages/read-overlays.ts'
 import { builtInMessages } from '../../../src/pages/ui/words.ts'
-import { openServiceLogo } from '../../../src/pictures/service-logo.ts'
+import { readLogoFile } from '../../../src/pictures/logo-file.ts'
 import { makePng } from '../../rig/corpora/pictures.ts'
 import { jpeg, jpegWith, segment } from '../../rig/corpora/still-pictures.ts'
 import { post } from '../../rig/device.ts'
@@ -76,7 +76,7 @@ describe('the logo of the service', () => {
   ])('that %s stops the start, with the reason', async (name, content, reason) => {
     const file = join(folder, name)
     if (content !== null) writeFileSync(file, content)
-    await expect(openServiceLogo(file)).rejects.toThrow(reason)
+    await expect(readLogoFile(file)).rejects.toThrow(reason)
     const [finding] = await examineConfiguration({ serviceLogo: file }, [])
     expect(finding).toMatchObject({ severity: 'broken', what: expect.stringMatching(reason) })
   })

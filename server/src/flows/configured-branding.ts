@@ -1,4 +1,4 @@
-/** The operator's product, as pages and mails show it. */
+/** Name, logo and links of the service, as the operator configured them, for pages and mails. */
 import type { Service } from '../pages/ui/frame.ts'
 import type { Context } from './context.ts'
 

@@ -1,4 +1,4 @@
-/** Logo of the service (docs/configuration.md, "SERVICE_LOGO"): read once at startup and checked like an upload. */
+/** The logo file that SERVICE_LOGO names (docs/configuration.md): read once at startup, and checked like an upload. */
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { MAX_PICTURE_BYTES, MAX_SIDE_PIXELS, type PictureProblem } from '../core/picture.ts'
@@ -12,7 +12,7 @@ export type ServiceLogo = {
   readonly bytes: Buffer
 }
 
-export async function openServiceLogo(file: string | null): Promise<ServiceLogo | null> {
+export async function readLogoFile(file: string | null): Promise<ServiceLogo | null> {
   if (file === null) return null
   const content = await readFile(file).catch((error: NodeJS.ErrnoException) =>
     refuse(file, error.code ?? error.message),
