@@ -6,7 +6,7 @@
  *   npm run verify:mutation -- --full              all of core/ and secrets/, then 400 lines of the device and grant flows
  *   npm run verify:mutation -- --part secrets      one part of them
  *
- * `--full` keeps the result of each part for the same commit and seed, and continues at the next call. Constants of a module are left out
+ * `--full` keeps the result of each part for the same seed and the same content of server/, and continues at the next call. Constants of a module are left out
  * (Stryker: static), because each would need all tests again.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
@@ -69,10 +69,10 @@ else if (values.full) {
 }
 process.exitCode = passed ? 0 : 1
 
-/** The result of a part on this commit, from an earlier call if there is one. */
+/** The result of a part, from an earlier call if server/ was the same. */
 function once(name: string, run: () => readonly TestedMutant[]): readonly TestedMutant[] {
-  const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { cwd: ROOT }).toString().trim()
-  const file = join(RESULTS, `${commit}-${name}.json`)
+  const tree = execFileSync('git', ['rev-parse', '--short', 'HEAD:server'], { cwd: ROOT }).toString().trim()
+  const file = join(RESULTS, `${tree}-${name}.json`)
   if (!existsSync(file)) writeFileSync(file, JSON.stringify(run()))
   return JSON.parse(readFileSync(file, 'utf8'))
 }
