@@ -4,10 +4,10 @@
  *
  *   npm run verify:mutation                        400 lines of core/ and secrets/, drawn by a seed
  *   npm run verify:mutation -- --full              all of core/ and secrets/, then 400 lines of the device and grant flows
- *   npm run verify:mutation -- --part secrets      one part of them
+ *   npm run verify:mutation -- --part secrets      one part of them, or `flows`
  *
- * `--full` keeps the result of each part for the same seed and the same content of server/, and continues at the next call. Constants of a module are left out
- * (Stryker: static), because each would need all tests again.
+ * `--full` and `--part flows` keep the result of each part for the same seed and the same content of server/, and continue
+ * at the next call. Constants of a module are left out (Stryker: static), because each would need all tests again.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -50,24 +50,29 @@ if (!existsSync(join(import.meta.dirname, 'node_modules'))) {
 mkdirSync(RESULTS, { recursive: true })
 
 let passed = true
-if (values.part !== undefined) passed = judge(values.part, test('pure', PARTS.get(values.part) ?? []))
+if (values.part === 'flows') await testFlows()
+else if (values.part !== undefined) passed = judge(values.part, test('pure', PARTS.get(values.part) ?? []))
 else if (values.full) {
   const pure = [...PARTS].flatMap(([name, files]) => once(name, () => test('pure', files)))
   passed = judge('core and secrets', pure)
-  const { databaseUrl, redisUrl } = await startEngines()
-  process.env.DATABASE_URL ??= databaseUrl
-  process.env.REDIS_URL ??= redisUrl
-  const drawn = drawLines(FLOWS)
-  const flows = Array.from({ length: Math.ceil(drawn.length / LINES_AT_ONCE) }, (_, part) => {
-    const lines = drawn.slice(part * LINES_AT_ONCE, (part + 1) * LINES_AT_ONCE)
-    return once(`flows-${seed}-${part + 1}`, () => test('flows', lines))
-  }).flat()
-  print(`device and grant flows, seed ${seed}`, flows, false)
+  await testFlows()
 } else {
   console.log(`seed: ${seed}`)
   passed = judge('a part of core and secrets', test('pure', drawLines(CORE_AND_SECRETS)), false)
 }
 process.exitCode = passed ? 0 : 1
+
+async function testFlows(): Promise<void> {
+  const { databaseUrl, redisUrl } = await startEngines()
+  process.env.DATABASE_URL ??= databaseUrl
+  process.env.REDIS_URL ??= redisUrl
+  const drawn = drawLines(FLOWS)
+  const mutants = Array.from({ length: Math.ceil(drawn.length / LINES_AT_ONCE) }, (_, part) => {
+    const lines = drawn.slice(part * LINES_AT_ONCE, (part + 1) * LINES_AT_ONCE)
+    return once(`flows-${seed}-${part + 1}`, () => test('flows', lines))
+  }).flat()
+  print(`device and grant flows, seed ${seed}`, mutants, false)
+}
 
 /** The result of a part, from an earlier call if server/ was the same. */
 function once(name: string, run: () => readonly TestedMutant[]): readonly TestedMutant[] {
