@@ -31,13 +31,16 @@ export type TakeRequest = {
 }
 
 export type TakeResult =
-  | { readonly passed: true; readonly fill: Fill }
+  | { readonly passed: true; readonly fill: Fill; readonly from: 'main' | 'reserve' }
   | { readonly passed: false; readonly fill: Fill; readonly waitMs: number }
 
 const MINUTE_MS = 60_000
 
 /** The burst, as time at the rate of the limit; also the time in which a full bucket drains. */
 const BURST_MS = 2_000
+
+/** Limit of a level, as time at the rate of the limit: the longest wait after processes could not exchange their counts. */
+const MAX_LEVEL_MS = 30_000
 
 /** A network that received this many codes lately gets none from the reserve, however much is left. */
 const MAX_CODES_FOR_RESERVE = 5
@@ -49,20 +52,38 @@ export function burstOf(limit: number): number {
 export function takeCode({ limit, fill, now, own, part }: TakeRequest): TakeResult {
   const burst = burstOf(limit)
   const drained = drain(limit, fill, now, part)
-  if (drained.main + 1 <= burst) return { passed: true, fill: { ...drained, main: drained.main + 1 } }
+  if (drained.main + 1 <= burst) {
+    return { passed: true, from: 'main', fill: { ...drained, main: drained.main + 1 } }
+  }
   const reserveLevel = (drained.reserve + 1) / Math.max(1, burst * part)
   if (reserveLevel <= 1 && own < Math.min(MAX_CODES_FOR_RESERVE, Math.max(1, 1 / (2 * reserveLevel)))) {
-    return { passed: true, fill: { ...drained, reserve: drained.reserve + 1 } }
+    return { passed: true, from: 'reserve', fill: { ...drained, reserve: drained.reserve + 1 } }
   }
   return { passed: false, fill: drained, waitMs: BURST_MS }
 }
 
+export function refundCode(fill: Fill): Fill {
+  return { ...fill, main: Math.max(0, fill.main - 1) }
+}
+
+export type Exchange = {
+  /** Of the bucket, at the exchange before this one. */
+  readonly level: number
+  /** Codes from the main bucket since then, of all processes. */
+  readonly issued: number
+  readonly sinceMs: number
+  readonly now: number
+  readonly part: number
+}
+
 /**
- * Adds codes issued by other processes, or subtracts codes that were not issued after all. Capped at a full bucket, so
- * that it drains soon.
+ * Level of the bucket that several processes share. It may exceed a full one: each process issued what had drained
+ * without knowing of the others, and all wait until that has drained once.
  */
-export function fillUp(limit: number, fill: Fill, by: number): Fill {
-  return { ...fill, main: Math.min(Math.max(0, fill.main + by), Math.max(fill.main, burstOf(limit))) }
+export function exchangeLevel(limit: number, fill: Fill, { level, issued, sinceMs, now, part }: Exchange): Fill {
+  const drained = drain(limit, fill, now, part)
+  const ofAll = Math.min(level + issued - (limit * sinceMs) / MINUTE_MS, (limit * MAX_LEVEL_MS) / MINUTE_MS)
+  return { ...drained, main: Math.max(drained.main, ofAll) }
 }
 
 function drain(limit: number, { main, reserve, at }: Fill, now: number, part: number): Fill {

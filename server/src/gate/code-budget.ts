@@ -4,7 +4,7 @@
  * network.
  */
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { burstOf, EMPTY_FILL, type Fill, fillUp, takeCode } from '../core/share.ts'
+import { burstOf, EMPTY_FILL, exchangeLevel, type Fill, refundCode, takeCode } from '../core/share.ts'
 import type { LimitResult } from './limit-result.ts'
 import type { RedisLink } from './redis-link.ts'
 
@@ -23,19 +23,19 @@ export type CodeBudget = {
 
 const MINUTE_MS = 60_000
 
-/** Applications whose bucket is filled to less than this part are not published. */
-const MIN_PUBLISHED_FILL = 1 / 10
+/** Codes that are published together, as part of a burst: a quiet application costs no call per second. */
+const MIN_PUBLISHED = 1 / 10
 
 const PASSED: LimitResult = { passed: true }
 
 type ApplicationBudget = {
   fill: Fill
-  /** Share of this process in the codes that all processes issued, as of the last exchange. */
+  /** Share of this process in the codes that all processes issued before the last exchange. */
   part: number
-  /** Issued here and not published yet. */
+  /** Issued here from the main bucket, and not published yet. */
   unpublished: number
-  /** Count of all processes at our last publication. */
-  lastSharedCount: number
+  /** The last exchange: level of the bucket, count of all processes, time. Null: there was none yet. */
+  exchanged: { readonly level: number; readonly sharedCount: number; readonly at: number } | null
   /** Codes per network in the current and in the previous minute. Bounded by the number of codes. */
   networks: Map<string, number>
   previousNetworks: Map<string, number>
@@ -58,7 +58,7 @@ export function createCodeBudget(
       fill: EMPTY_FILL,
       part: 1,
       unpublished: 0,
-      lastSharedCount: 0,
+      exchanged: null,
       networks: new Map(),
       previousNetworks: new Map(),
       rotatesAt: 0,
@@ -72,20 +72,25 @@ export function createCodeBudget(
     return budget
   }
   const publish = async (applicationId: string, budget: ApplicationBudget) => {
-    const { unpublished, fill } = budget
-    if (!shared || unpublished === 0 || fill.main < burstOf(limit) * MIN_PUBLISHED_FILL) return
+    if (!shared || budget.unpublished < Math.max(1, burstOf(limit) * MIN_PUBLISHED)) return
+    // After failed exchanges there may be more, most of which has drained.
+    const unpublished = Math.min(budget.unpublished, burstOf(limit))
     budget.unpublished = 0
-    const { consumedPoints: sharedCount } = await shared.penalty(applicationId, unpublished).catch((error) => {
-      budget.unpublished += unpublished
-      throw error
-    })
+    const { consumedPoints: sharedCount, msBeforeNext } = await shared
+      .penalty(applicationId, unpublished)
+      .catch((error) => {
+        budget.unpublished += unpublished
+        throw error
+      })
+    const now = monotonicMs()
+    const last = budget.exchanged ?? { level: 0, sharedCount: 0, at: now - (MINUTE_MS - msBeforeNext) }
     // The shared count restarts every minute.
-    const sinceLast =
-      sharedCount >= budget.lastSharedCount + unpublished ? sharedCount - budget.lastSharedCount : sharedCount
-    const others = Math.max(0, sinceLast - unpublished)
-    budget.lastSharedCount = sharedCount
-    budget.part = unpublished / (unpublished + others)
-    budget.fill = fillUp(limit, budget.fill, others)
+    const isContinued = sharedCount >= last.sharedCount + unpublished
+    const issued = isContinued ? sharedCount - last.sharedCount : sharedCount
+    budget.part = unpublished / issued
+    const { level, at } = last
+    budget.fill = exchangeLevel(limit, budget.fill, { level, issued, sinceMs: now - at, now, part: budget.part })
+    budget.exchanged = { level: budget.fill.main, sharedCount, at: now }
   }
 
   return {
@@ -98,7 +103,7 @@ export function createCodeBudget(
       budget.fill = taken.fill
       if (!taken.passed) return { passed: false, waitMs: taken.waitMs }
       budget.networks.set(network, (budget.networks.get(network) ?? 0) + 1)
-      budget.unpublished += 1
+      if (taken.from === 'main') budget.unpublished += 1
       return PASSED
     },
     giveBack: ({ applicationId, network }) => {
@@ -107,11 +112,12 @@ export function createCodeBudget(
       if (!budget || !own) return
       budget.networks.set(network, own - 1)
       budget.unpublished = Math.max(0, budget.unpublished - 1)
-      budget.fill = fillUp(limit, budget.fill, -1)
+      budget.fill = refundCode(budget.fill)
     },
     forget: () => {
       for (const budget of applications.values()) {
-        // `lastSharedCount` and `unpublished` stay: they tell which part of the shared count is already known here.
+        // The shared count and `unpublished` stay: they tell which part of the shared count is already known here.
+        if (budget.exchanged) budget.exchanged = { ...budget.exchanged, level: 0 }
         budget.fill = EMPTY_FILL
         budget.networks = new Map()
         budget.previousNetworks = new Map()
@@ -123,7 +129,7 @@ export function createCodeBudget(
         if (now >= rotatesAt + MINUTE_MS) applications.delete(applicationId)
       }
       if (!link?.reachable()) return
-      // While Redis is unreachable, each process counts only its own codes and publishes them later.
+      // While Redis is unreachable, each process counts only its own codes.
       await Promise.allSettled(Array.from(applications, ([id, budget]) => publish(id, budget)))
     },
   }

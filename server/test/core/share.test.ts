@@ -1,7 +1,7 @@
 /** How many codes an application gets, and who still gets one when it has had them. docs/interface.md, "Limits". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { burstOf, EMPTY_FILL, type Fill, fillUp, takeCode } from '../../src/core/share.ts'
+import { burstOf, EMPTY_FILL, exchangeLevel, type Fill, refundCode, takeCode } from '../../src/core/share.ts'
 
 const MINUTE = 60_000
 
@@ -162,11 +162,35 @@ describe('a thief with the secret', () => {
 })
 
 describe('several processes that share a limit', () => {
-  test('codes issued by others fill the bucket, and never more than that', () => {
-    const fill = fillUp(600, EMPTY_FILL, 12)
-    expect(fill.main).toBe(12)
-    expect(fillUp(600, fill, 1_000_000).main).toBe(burstOf(600))
-    expect(fillUp(600, fill, -50).main).toBe(0)
+  const exchange = { level: 0, issued: 0, sinceMs: 0, now: 0, part: 1 }
+
+  test('codes issued by others fill the bucket, beyond a full one', () => {
+    expect(exchangeLevel(600, EMPTY_FILL, { ...exchange, issued: 12 }).main).toBe(12)
+    expect(exchangeLevel(600, EMPTY_FILL, { ...exchange, level: 30, issued: 12 }).main).toBe(42)
+    expect(burstOf(600)).toBe(20)
+  })
+
+  test('what was issued evenly has drained meanwhile', () => {
+    const since = { ...exchange, sinceMs: 1_000, now: 1_000 }
+    expect(exchangeLevel(600, EMPTY_FILL, { ...since, level: 5, issued: 12 }).main).toBe(7)
+    expect(exchangeLevel(600, EMPTY_FILL, { ...since, issued: 8 }).main).toBe(0)
+  })
+
+  test('the level is at least that of the codes issued here', () => {
+    const fill = { main: 18, reserve: 6, at: 0 }
+    const since = { ...exchange, issued: 20, sinceMs: 1_000, now: 1_000, part: 0.5 }
+    expect(exchangeLevel(600, fill, since)).toEqual({ main: 10, reserve: 1, at: 1_000 })
+    expect(exchangeLevel(600, fill, { ...since, issued: 19 })).toEqual({ main: 9, reserve: 1, at: 1_000 })
+    expect(exchangeLevel(600, fill, { ...since, issued: 0 })).toEqual({ main: 8, reserve: 1, at: 1_000 })
+  })
+
+  test('the level is at most half a minute, however many codes were issued without an exchange', () => {
+    expect(exchangeLevel(600, EMPTY_FILL, { ...exchange, issued: 1_000_000 }).main).toBe(300)
+  })
+
+  test('a code that was not issued after all is taken out', () => {
+    expect(refundCode({ main: 12, reserve: 3, at: 7 })).toEqual({ main: 11, reserve: 3, at: 7 })
+    expect(refundCode(EMPTY_FILL).main).toBe(0)
   })
 
   test('a process keeps its share of the reserve, at least one code', () => {

@@ -2,7 +2,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { createCodeBudget } from '../../src/gate/code-budget.ts'
 import { createLimiter, type Limiter, type Limits } from '../../src/gate/limiter.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { engineUrl } from '../rig/engines/database.ts'
@@ -187,50 +186,5 @@ describe('while Redis is down', () => {
       await link.close()
       redis.stop()
     }
-  })
-})
-
-describe('the budget of an application', () => {
-  const make = (limit: number) => {
-    let now = 1_000_000
-    const budget = createCodeBudget(limit, null, () => now)
-    const take = (network: string) => budget.take({ applicationId: 'a', network }).passed
-    const wait = (ms: number) => {
-      now += ms
-    }
-    return { take, wait, budget }
-  }
-
-  it('refills: a burst is available again two seconds later', () => {
-    const { take, wait } = make(3_000)
-    for (let time = 0; time < 500; time += 1) take('x')
-    expect(take('x')).toBe(false)
-    wait(2_000)
-    expect(Array.from({ length: 100 }, () => take('x'))).not.toContain(false)
-  })
-
-  it('counts no code any more that PostgreSQL may have lost: its device asks again', () => {
-    const { take, wait, budget } = make(12)
-    while (take('home'));
-    wait(100)
-    expect(take('home')).toBe(false)
-    budget.forget()
-    expect(take('home')).toBe(true)
-  })
-
-  it('keeps the count of a network for more than a minute, and deletes it after two', () => {
-    const { take, wait } = make(12)
-    // One at once, one every five seconds; the reserve holds one.
-    const use = () => take('loud')
-    const full = () => {
-      while (use());
-    }
-    full()
-    expect(take('home'), 'has had nothing').toBe(true)
-    wait(2_500)
-    full()
-    expect(take('home'), 'has had one').toBe(false)
-    wait(130_000)
-    expect([use(), take('home')], 'both are new').toEqual([true, true])
   })
 })
