@@ -29,6 +29,11 @@ export const journalledKinds = [
 
 export type JournalledKind = (typeof journalledKinds)[number]
 
+/** Kinds that a replay does not need. A process that finds events that no process of its machine wrote leaves these out. */
+const NOT_REPLAYED: readonly JournalledKind[] = ['code.rejected', 'database.restored', 'grant.created', 'grant.issued']
+
+export const replayedKinds: readonly JournalledKind[] = journalledKinds.filter((kind) => !NOT_REPLAYED.includes(kind))
+
 /** An audit event. Fields that the event does not have are absent. */
 export type EventLine = {
   readonly kind: JournalledKind

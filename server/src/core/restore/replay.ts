@@ -25,7 +25,7 @@ export type Replay = {
 
 /** Of several lines about the same thing the last one counts. Only what ends something is repeated. */
 export function planReplay(lost: readonly JournalLine[]): Replay {
-  const events = lost.filter(isEventLine)
+  const events = lost.filter(isEventLine).toSorted(byTime)
   const last = (subject: (line: EventLine) => string | undefined, ending: string, ...others: string[]) => {
     const states = new Map<string, EventLine>()
     for (const line of events) {
@@ -55,6 +55,12 @@ export function planReplay(lost: readonly JournalLine[]): Replay {
     uses: newestOfEach(lost.filter((line) => line.kind === 'access_token')),
     lostGrants: ids(last(grant, 'grant.created')),
   }
+}
+
+/** A process that starts appends what another one did not write before it died: the journal is not in order of time. */
+function byTime(one: EventLine, other: EventLine): number {
+  if (one.at !== other.at) return one.at < other.at ? -1 : 1
+  return one.event - other.event
 }
 
 function isGenerationLine(line: JournalLine): line is GenerationLine {

@@ -57,12 +57,23 @@ it('of several lines about the same thing the last one counts', () => {
   const suspended = line('application.suspended', { application })
   const restored = line('application.restored', { application })
   expect(planReplay([suspended, restored]).suspended).toEqual([])
-  expect(planReplay([suspended, restored, suspended]).suspended).toEqual([application])
+  expect(planReplay([suspended, restored, line('application.suspended', { application })]).suspended).toEqual([
+    application,
+  ])
   const revoked = line('grant.revoked', { grant: 'grt_1', reason: 'removed_by_user' })
   expect(planReplay([revoked]).grants).toEqual([{ id: 'grt_1', reason: 'removed_by_user' }])
   expect(planReplay([revoked, line('grant.restored', { grant: 'grt_1' })]).grants).toEqual([])
   const disabled = line('user.disabled', { user: 'usr_1' })
   expect(planReplay([disabled, line('user.enabled', { user: 'usr_1' })]).disabledUsers).toEqual([])
+})
+
+it('the last one is that of the latest time, wherever it is in the file', () => {
+  const application = 'app_1'
+  const suspended = line('application.suspended', { application, at: '2026-11-17 10:00:00+00' })
+  const restored = line('application.restored', { application, at: '2026-11-17 10:40:00.5+00' })
+  expect(planReplay([suspended, restored, suspended]).suspended).toEqual([])
+  const again = line('application.suspended', { application, at: '2026-11-17 10:40:00.75+00' })
+  expect(planReplay([again, suspended, restored]).suspended).toEqual([application])
 })
 
 it('a line about something else settles nothing', () => {
