@@ -13,7 +13,7 @@ import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
 import { applyRevocations } from '../flows/grants/revoke-of-application.ts'
 import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
-import { settleNewHistory, settleRestore } from '../flows/restore/settle.ts'
+import { completeJournal, settleNewHistory, settleRestore } from '../flows/restore/settle.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
 import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
@@ -44,6 +44,9 @@ const REVOCATIONS_MS = 250
 
 /** Only the first use of a day and of a generation is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
+
+/** After a commit that was not confirmed, transactions are refused until then. */
+const COMPLETE_MS = 1_000
 
 /** flows/operator/retire-key.ts: a key that was not recorded for three of these is used by no process. */
 const SIGNING_MS = 10_000
@@ -100,13 +103,21 @@ export type Background = { stop(): Promise<void> }
 
 export function startBackground(context: Context): Background {
   let postgresAnswers = true
+  /** Lines of the revocation journal in which to look for lost commits: all of them after an attempt that failed. */
+  let unsettled: 'newest' | 'all' | null = null
   const refresh = async () => {
     try {
       const refreshed = await context.applications.refresh()
       if (refreshed === 'reloaded') {
         context.limiter.codes.forget()
         context.events.reloaded()
-        await settleRestore(context)
+        unsettled ??= 'newest'
+      }
+      if (unsettled !== null) {
+        const lines = unsettled
+        unsettled = 'all'
+        await settleRestore(context, lines)
+        unsettled = null
       }
       if (!postgresAnswers) context.events.engine('postgresql', true)
       postgresAnswers = true
@@ -132,6 +143,9 @@ export function startBackground(context: Context): Background {
     repeat(context, 'pulling decisions', decisionsMs, () => context.decisions.pull()),
     repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context)),
     repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context)),
+    repeat(context, 'completing the journal', COMPLETE_MS, async () => {
+      if (context.journal?.inDoubt) await completeJournal(context)
+    }),
     repeat(context, 'saving last use', USES_MS, () => saveUses(context)),
     repeat(context, 'saving usage counters', USAGE_MS, () => context.usage.save()),
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save()),

@@ -100,12 +100,12 @@ export function createGrantCache(db: Postgres, journal: Journal | null = null): 
     saveUses: async () => {
       while (uses.size > 0) {
         const batch = [...uses].slice(0, USES_PER_STATEMENT).map(([id, generation]) => ({ id, generation }))
-        await markUsed(db, batch)
-        await journal?.append(batch.filter(({ generation }) => generation > 1).map(useLine))
+        const stored = await markUsed(db, batch)
         for (const { id, generation } of batch) {
           if (uses.get(id) === generation) uses.delete(id)
           remembered.forget({ grantId: id })
         }
+        await journal?.append(stored.filter(({ generation }) => generation > 1).map(useLine))
       }
     },
   }

@@ -35,17 +35,21 @@ const TRY_EVERY_MS = 200
 type Settling = Pick<Context, 'db' | 'journal' | 'events'>
 
 /** Called before a process serves requests, and when it notices that PostgreSQL was started, failed over or restored. */
-export async function settleRestore(context: Settling): Promise<void> {
+export async function settleRestore(context: Settling, compared: 'newest' | 'all' = 'newest'): Promise<void> {
   const { db, journal } = context
   const { current, known } = await readHistoryState(db)
   if (current === null) return
-  const end = journal ? await journal.readEnd() : []
-  const isMissing = (await findLost(db, end)).length > 0
-  if (current !== known || isMissing) {
+  const isNew = current !== known || compared === 'all'
+  if (isNew || (journal !== null && (await findLost(db, await journal.readEnd())).length > 0)) {
     const repeated = await settle(db, journal ? await journal.read() : [])
     if (repeated) context.events.restored(repeated)
   }
-  if (journal) await journal.append(await readUnjournalled(db, end))
+  await completeJournal(context)
+}
+
+/** Adds what was committed and not written: the process died in between, or the commit was not confirmed. */
+export async function completeJournal({ db, journal }: Pick<Context, 'db' | 'journal'>): Promise<void> {
+  await journal?.complete(() => readUnjournalled(db, journal))
 }
 
 /** For a running process: settles only if PostgreSQL has another history. Costs one small query. */

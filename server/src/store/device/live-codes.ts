@@ -19,7 +19,7 @@ export function countLiveDeviceCodes(db: Postgres, freshMs: number): Promise<Liv
       [freshMs],
     )
     if (due === 1) {
-      await tx.query("set local statement_timeout = '20s'")
+      await tx.allowSeconds(20)
       await tx.query({
         text: `update live_device_codes set counted_at = now(),
             codes = (select count(*) from device_codes where status = 'pending' and expires_at > now())`,

@@ -97,7 +97,7 @@ async function dropPartition(tx: Transaction, partition: string): Promise<boolea
  * its grant stays. Codes of that age are no longer polled, so reading them all blocks no poll.
  */
 async function revokeUncollected(tx: Transaction, partition: string): Promise<number> {
-  await tx.query("set local statement_timeout = '60s'")
+  await tx.allowSeconds(60)
   const { rows } = await tx.query<{ grant_id: string }>({
     text: `with ${chooseGrants(`revoked_at is null
           and id in (select grant_id from ${partition} where status = 'accepted' and lease_id is null)`)},

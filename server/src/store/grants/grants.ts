@@ -158,10 +158,10 @@ export type GrantUse = {
 
 /**
  * Stores the day (UTC) of last use and the generation whose access token was accepted: at most one write per grant, day
- * and generation, however often its credentials are used.
+ * and generation, however often its credentials are used. Returns the stored generations.
  */
-export async function markUsed(db: Queryable, uses: readonly GrantUse[]): Promise<void> {
-  await db.query({
+export async function markUsed(db: Queryable, uses: readonly GrantUse[]): Promise<readonly GrantUse[]> {
+  const { rows } = await db.query<GrantUse>({
     name: 'mark-grants-used',
     // Skips rows locked by a concurrent revocation, so that neither waits for the other; the next use marks them again.
     // A generation that is not the current one is ignored: an older one is known to be used, and a newer one comes from
@@ -173,9 +173,11 @@ export async function markUsed(db: Queryable, uses: readonly GrantUse[]): Promis
         where last_used_on is distinct from now()::date
           or (u.generation = grants.generation and grants.used_generation < u.generation)
         order by id for no key update of grants skip locked) used
-      where g.id = used.id`,
+      where g.id = used.id
+      returning g.id, case when used.generation = g.generation then used.generation else 0 end as generation`,
     values: [uses.map(({ id }) => id), uses.map(({ generation }) => generation)],
   })
+  return rows
 }
 
 /** Assignments of an update of `grants`: from now on the key with this id signs the credentials. */
@@ -274,7 +276,7 @@ export async function restoreGrants(
   applicationId: string,
   decisionId: string,
 ): Promise<number> {
-  await tx.query("set local statement_timeout = '60s'")
+  await tx.allowSeconds(60)
   const { rows } = await tx.query<{ restored: number }>({
     query_timeout: 61_000,
     text: `with ${chooseGrants(`application_id = $1 and revoked_by_decision = $2 and ${NOT_MOVED}`)},
@@ -315,7 +317,7 @@ export async function revokeGrants(
 ): Promise<number> {
   const { condition, of, about, decisionId = null } = revocationOf(which)
   // An application may have as many grants as there are users.
-  await tx.query("set local statement_timeout = '60s'")
+  await tx.allowSeconds(60)
   const { rows } = await tx.query<{ revoked: number }>({
     query_timeout: 61_000,
     text: `with ${chooseGrants(`revoked_at is null and ${condition}`)},

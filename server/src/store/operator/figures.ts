@@ -24,7 +24,7 @@ export type CodeOutcomes = { readonly granted: number; readonly rejected: number
 /** Outcomes of device codes within the last hour. Reads one row per code, hence the longer timeout. */
 export function readOutcomes(db: Postgres): Promise<CodeOutcomes> {
   return db.transaction(async (tx) => {
-    await tx.query("set local statement_timeout = '5s'")
+    await tx.allowSeconds(5)
     const { rows } = await tx.query<CodeOutcomes>({
       text: `select count(*) filter (where decided_at > now() - interval '1 hour' and grant_id is not null) as granted,
           count(*) filter (where decided_at > now() - interval '1 hour' and grant_id is null) as rejected,

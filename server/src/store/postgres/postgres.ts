@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import type { GenerationLine } from '../../core/restore/journal-line.ts'
 import { ConfigurationError } from '../../setting-texts.ts'
+import type { Journal } from '../restore/journal.ts'
 import { journalLines } from '../restore/journalled-events.ts'
 import { createPooler, examineConnection } from './pooler.ts'
 import { COMMIT, checkCommits, watchCommits } from './synchronous-commit.ts'
@@ -27,8 +28,8 @@ export type Queryable = {
 /** Client-side timeout for statements that may read millions of rows: slightly longer than the server-side one. */
 export const LONG_QUERY = { query_timeout: 16_000 }
 
-export async function allowLongQueries(tx: Transaction): Promise<void> {
-  await tx.query("set local statement_timeout = '15s'")
+export function allowLongQueries(tx: Transaction): Promise<void> {
+  return tx.allowSeconds(15)
 }
 
 /**
@@ -39,6 +40,8 @@ export type Transaction = Queryable & {
   readonly inTransaction: true
   /** Adds a line to the revocation journal, if there is one, in addition to those of the transaction's audit events. */
   journal(line: GenerationLine): void
+  /** Server-side timeout of its next statements. Their `query_timeout` is theirs to set. */
+  allowSeconds(seconds: number): Promise<void>
 }
 
 export type Postgres = Queryable & {
@@ -86,7 +89,7 @@ export type PostgresOptions = {
   /** Id of the request that is being answered; null: none. */
   readonly requestId?: () => string | null
   /** Null: there is none. A transaction returns when what it ended is in the journal (store/restore/journal.ts). */
-  readonly journal?: { append(lines: readonly string[]): Promise<void> } | null
+  readonly journal?: Pick<Journal, 'append' | 'doubt'> | null
 }
 
 export function openPostgres(url: string, connections: number, options: PostgresOptions = {}): Postgres {
@@ -119,8 +122,7 @@ export function openPostgres(url: string, connections: number, options: Postgres
       queryOnce<never>(pool, prepared(statement, named), values).catch(rethrowAsUnavailable),
     reads: queryable(readPool, named),
     transaction: async (work) => {
-      const journalled = journal !== null
-      const { result, lines } = await retryConflicts(() => transaction(pool, named, requestId(), journalled, work))
+      const { result, lines } = await retryConflicts(() => transaction(pool, named, requestId(), journal, work))
       await journal?.append(lines).catch((error: Error) => {
         throw new Unavailable(`The revocation journal cannot be written: ${error.message}`)
       })
@@ -155,7 +157,8 @@ export async function openSession(url: string): Promise<Session> {
 export async function inTransaction<T>(session: Session, work: (tx: Transaction) => Promise<T>): Promise<T> {
   await session.query('begin')
   try {
-    const result = await work({ query: session.query, inTransaction: true, journal: () => {} })
+    const allowSeconds = async () => {}
+    const result = await work({ query: session.query, inTransaction: true, journal: () => {}, allowSeconds })
     await session.query('commit')
     return result
   } catch (error) {
@@ -176,16 +179,16 @@ function queryable(target: pg.Pool | pg.PoolClient | pg.Client, named: () => boo
   }
 }
 
-function prepared(statement: Statement, named: () => boolean): string {
-  if (typeof statement === 'string' || statement.name === undefined || named()) return statement as string
+function prepared(statement: Statement, named: () => boolean): Statement {
+  if (typeof statement === 'string' || statement.name === undefined || named()) return statement
   const { name: _, ...unnamed } = statement
-  return unnamed as unknown as string
+  return unnamed
 }
 
 /** A statement outside a transaction, which commits by itself. */
 async function queryOnce<Row extends pg.QueryResultRow>(
   pool: pg.Pool,
-  statement: string,
+  statement: Statement,
   values?: unknown[],
 ): Promise<pg.QueryResult<Row>> {
   const client = await pool.connect()
@@ -236,15 +239,21 @@ async function transaction<T>(
   pool: pg.Pool,
   named: () => boolean,
   requestId: string | null,
-  journalled: boolean,
+  journal: PostgresOptions['journal'],
   work: (tx: Transaction) => Promise<T>,
 ): Promise<Committed<T>> {
   const client = await pool.connect().catch(rethrowAsUnavailable)
   const lines: string[] = []
+  let allowedMs = 0
+  const { query } = queryable(client, named)
   const tx: Transaction = {
-    ...queryable(client, named),
+    query,
     inTransaction: true,
     journal: (line) => void lines.push(JSON.stringify(line)),
+    allowSeconds: async (seconds) => {
+      allowedMs = seconds * 1000
+      await query(`set local statement_timeout = '${seconds}s'`)
+    },
   }
   let broken: Error | undefined
   // A connection that breaks while checked out emits this event in addition to failing the query.
@@ -255,7 +264,8 @@ async function transaction<T>(
   try {
     await tx.query(begin(requestId))
     const result = await work(tx)
-    lines.push(...(await commit(client, journalled)))
+    if (journal) lines.push(...(await commitJournalled(client, allowedMs, journal)))
+    else await commit(client)
     return { result, lines }
   } catch (error) {
     // Discard a connection that does not answer; a rollback on it would only time out again.
@@ -268,19 +278,36 @@ async function transaction<T>(
   }
 }
 
+async function commit(client: pg.ClientBase): Promise<void> {
+  try {
+    await client.query(COMMIT)
+    checkCommits(client)
+  } catch (error) {
+    rethrowAsUnavailable(error as Error)
+  }
+}
+
 /** The condition finds nothing in a transaction that wrote nothing. */
 const COMMIT_JOURNALLED = `${journalLines('xid = pg_current_xact_id_if_assigned() and at = now()')}; ${COMMIT}`
 
-/** Returns the journal's lines. In one round trip; a transaction may revoke as many grants as there are users. */
-async function commit(client: pg.ClientBase, journalled: boolean): Promise<readonly string[]> {
+/**
+ * Returns the lines of the transaction's events, in the same round trip. `allowedMs`: of a transaction that may have
+ * revoked as many grants as there are users. All others end at the usual timeout: the commit may wait for a standby.
+ */
+async function commitJournalled(
+  client: pg.ClientBase,
+  allowedMs: number,
+  journal: Pick<Journal, 'doubt'>,
+): Promise<readonly string[]> {
+  const long = allowedMs > 0 ? { query_timeout: allowedMs + 1_000 } : {}
   try {
-    const text = journalled ? COMMIT_JOURNALLED : COMMIT
     // Several statements have several results, which the type does not say.
-    const results = await client.query<{ line: string }>({ text, ...(journalled && { query_timeout: 61_000 }) })
+    const results: unknown = await client.query({ text: COMMIT_JOURNALLED, ...long })
     checkCommits(client)
-    const [ended] = results as unknown as readonly pg.QueryResult<{ line: string }>[]
-    return journalled && ended ? ended.rows.map(({ line }) => line) : []
+    const [ended] = results as readonly pg.QueryResult<{ line: string }>[]
+    return (ended?.rows ?? []).map(({ line }) => line)
   } catch (error) {
+    journal.doubt()
     return rethrowAsUnavailable(error as Error)
   }
 }

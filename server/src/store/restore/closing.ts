@@ -8,7 +8,7 @@ export type ClosedCounts = { readonly codes: number; readonly dialogs: number; r
  * revokes it as never collected. Returns the ids of those grants.
  */
 export async function closeCodes(tx: Transaction): Promise<{ codes: number; dialogs: number; grantIds: string[] }> {
-  await tx.query("set local statement_timeout = '60s'")
+  await tx.allowSeconds(60)
   const codes = await tx.query<{ grant_id: string | null }>({
     query_timeout: 61_000,
     text: `update device_codes set status = 'used', used_at = now(), entry_closed = true,

@@ -6,21 +6,34 @@ import { createReadStream } from 'node:fs'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
-import { type JournalLine, parseLine } from '../../core/restore/journal-line.ts'
+import { isEventLine, type JournalLine, parseLine } from '../../core/restore/journal-line.ts'
 import { ConfigurationError } from '../../setting-texts.ts'
 
 export type Journal = {
   readonly path: string
-  /** Resolves when the lines are on the disk. Lines that could not be written are kept and written with the next. */
+  /**
+   * Resolves when these lines and all before them are on the disk. Lines that could not be written are kept and written
+   * with the next.
+   */
   append(lines: readonly string[]): Promise<void>
-  /** Oldest first. */
+  /** A commit was not confirmed, so its lines are unknown: until `complete` has found them, `append` rejects. */
+  doubt(): void
+  readonly inDoubt: boolean
+  /** Appends the lines that `find` finds missing. */
+  complete(find: () => Promise<readonly string[]>): Promise<void>
+  /** In the order in which they were written. */
   read(): Promise<readonly JournalLine[]>
   /** The newest lines, as many as fit into the end of the file. */
   readEnd(): Promise<readonly JournalLine[]>
+  /** Every line about an event since then, and some before. */
+  readSince(ms: number): Promise<readonly JournalLine[]>
 }
 
 /** About two hundred lines. */
 const END_BYTES = 64 * 1024
+
+/** An event of another process is appended at most this late, so lines written before it are at most this much younger. */
+const MAX_LATE_MS = 60 * 60 * 1000
 
 const FILE_MODE = 0o640
 
@@ -37,8 +50,9 @@ export async function openConfiguredJournal(path: string | null): Promise<Journa
 /** Fails if the file cannot be opened for appending; creates it if it does not exist. */
 export async function openJournal(path: string): Promise<Journal> {
   await (await openForAppending(path)).close()
-  /** A crash may have cut the last line off, so this process begins on a new one. The reader ignores empty lines. */
-  let begun = false
+  /** Commits that were not confirmed, and how many of them `complete` has dealt with. */
+  let doubts = 0
+  let settled = 0
   let waiting: string[] = []
   let writing: Promise<void> = Promise.resolve()
 
@@ -51,8 +65,8 @@ export async function openJournal(path: string): Promise<Journal> {
       if (lines.length === 0) return
       waiting = []
       try {
-        await write(path, `${begun ? '' : '\n'}${lines.join('\n')}\n`)
-        begun = true
+        // A crash or a full disk may have cut the last line off, of this process or another. Empty lines are ignored.
+        await write(path, `\n${lines.join('\n')}\n`)
       } catch (error) {
         waiting = [...lines, ...waiting]
         throw error
@@ -63,18 +77,34 @@ export async function openJournal(path: string): Promise<Journal> {
   return {
     path,
     append: async (lines) => {
-      if (lines.length === 0) return
-      waiting.push(...lines)
-      await flush()
+      waiting = [...waiting, ...lines]
+      if (doubts > settled) throw new Error('a commit before this one was not confirmed')
+      if (waiting.length > 0) await flush()
     },
-    read: () => readJournal(path),
-    readEnd: async () => {
-      const file = await open(path, 'r')
-      try {
-        const { size } = await file.stat()
-        return await readFrom(path, Math.max(0, size - END_BYTES))
-      } finally {
-        await file.close()
+    doubt: () => {
+      doubts += 1
+    },
+    get inDoubt() {
+      return doubts > settled
+    },
+    complete: async (find) => {
+      const before = doubts
+      await flush()
+      waiting = [...waiting, ...(await find())]
+      await flush()
+      settled = Math.max(settled, before)
+    },
+    read: () => readFrom(path, 0).catch(noLines),
+    readEnd: () => readEnd(path, END_BYTES).catch(noLines),
+    readSince: async (ms) => {
+      const size = await stat(path).then(
+        (found) => found.size,
+        () => 0,
+      )
+      for (let bytes = END_BYTES; ; bytes *= 4) {
+        const lines = await readEnd(path, bytes).catch(noLines)
+        const isEarlier = (line: JournalLine) => isEventLine(line) && Date.parse(line.at) < ms - MAX_LATE_MS
+        if (bytes >= size || lines.some(isEarlier)) return lines
       }
     },
   }
@@ -109,9 +139,20 @@ async function openForAppending(path: string): Promise<FileHandle> {
   return created
 }
 
-/** Oldest line first. */
+/** A journal that was renamed is empty until the next line is written. */
+function noLines(error: NodeJS.ErrnoException): readonly JournalLine[] {
+  if (error.code !== 'ENOENT') throw error
+  return []
+}
+
+/** In the order in which they were written. */
 export function readJournal(path: string): Promise<readonly JournalLine[]> {
   return readFrom(path, 0)
+}
+
+async function readEnd(path: string, bytes: number): Promise<readonly JournalLine[]> {
+  const { size } = await stat(path)
+  return readFrom(path, Math.max(0, size - bytes))
 }
 
 async function readFrom(path: string, start: number): Promise<readonly JournalLine[]> {

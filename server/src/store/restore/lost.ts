@@ -1,14 +1,16 @@
 /** Which lines of the revocation journal PostgreSQL does not know: their commits were lost. */
-import { type EventLine, isEventLine, type JournalLine } from '../../core/restore/journal-line.ts'
+import { type EventLine, isEventLine, type JournalLine, replayedKinds } from '../../core/restore/journal-line.ts'
+import { createSupersededCheck, type Decision, subjectOf, supersedingKinds } from '../../core/restore/superseded.ts'
 import type { Queryable } from '../postgres/postgres.ts'
+import type { Journal } from './journal.ts'
 import { journalLines } from './journalled-events.ts'
 
 /** Lines per statement. */
 const BATCH = 5_000
 
 /**
- * The lost lines, oldest first. Lines before the last `database.restored` that PostgreSQL has were settled then. Events
- * of archived months are not lost.
+ * The lost lines. Lines before the last `database.restored` that PostgreSQL has were settled then. Events of archived
+ * months are not lost.
  */
 export async function findLost(db: Queryable, lines: readonly JournalLine[]): Promise<readonly JournalLine[]> {
   const lost = new Set<JournalLine>()
@@ -22,7 +24,23 @@ export async function findLost(db: Queryable, lines: readonly JournalLine[]): Pr
       lost.add(line)
   }
   const settled = lines.findLastIndex((line) => line.kind === 'database.restored' && !lost.has(line))
-  return lines.slice(settled + 1).filter((line) => lost.has(line) && line.kind !== 'database.restored')
+  const unsettled = lines.slice(settled + 1).filter((line) => lost.has(line) && line.kind !== 'database.restored')
+  const isSuperseded = createSupersededCheck(await readLaterDecisions(db, unsettled.filter(isEventLine)))
+  return unsettled.filter((line) => !isEventLine(line) || !isSuperseded(line))
+}
+
+/** Decisions about the same subjects, since the oldest of these lines. */
+async function readLaterDecisions(db: Queryable, lines: readonly EventLine[]): Promise<readonly Decision[]> {
+  const subjects = lines.flatMap((line) => subjectOf(line) ?? [])
+  if (subjects.length === 0) return []
+  const { rows } = await db.query<Decision>(
+    `select kind, at::text, subject from audit_events,
+       lateral (select case split_part(kind, '.', 1)
+         when 'application' then application_id when 'grant' then grant_id else user_id end as subject) about
+     where at > $1::timestamptz and kind = any($2) and subject = any($3)`,
+    [lines.map(({ at }) => at).toSorted()[0], supersedingKinds, [...new Set(subjects)]],
+  )
+  return rows
 }
 
 async function missingEvents(db: Queryable, lines: readonly EventLine[]): Promise<readonly EventLine[]> {
@@ -37,7 +55,10 @@ async function missingEvents(db: Queryable, lines: readonly EventLine[]): Promis
   return rows.flatMap(({ place }) => lines[place] ?? [])
 }
 
-/** A generation is journalled after its commit: if the stored one is lower, that commit was lost. */
+/**
+ * A generation is journalled after its commit: if the stored one is lower, that commit was lost. The same for the use of
+ * one; if the stored generation is higher, all before it are known to be used.
+ */
 async function missingGenerations(
   db: Queryable,
   lines: readonly Exclude<JournalLine, EventLine>[],
@@ -48,20 +69,51 @@ async function missingGenerations(
       from unnest($1::text[], $2::text[], $3::integer[]) with ordinality as line(id, kind, generation, place)
         join grants g using (id)
       where line.generation > case kind when 'refresh_token' then g.generation when 'access_key' then g.key_generation
-        else g.used_generation end`,
+        else greatest(g.used_generation, g.generation - 1) end`,
     values: [lines.map(({ grant }) => grant), lines.map(({ kind }) => kind), lines.map(({ generation }) => generation)],
   })
   return rows.flatMap(({ place }) => lines[place] ?? [])
 }
 
-/** Lines of the last hour that the journal does not have: a process died between its commit and its write. */
-export async function readUnjournalled(db: Queryable, written: readonly JournalLine[]): Promise<readonly string[]> {
-  const known = new Set(written.filter(isEventLine).map(({ event, at }) => `${event} ${at}`))
-  const { rows } = await db.query<{ line: string }>(journalLines("at > now() - interval '1 hour'"))
-  return rows
-    .map(({ line }) => line)
-    .filter((text) => {
-      const { event, at } = JSON.parse(text) as EventLine
-      return !known.has(`${event} ${at}`)
-    })
+/**
+ * Lines of the last hour that the journal does not have: a process died between its commit and its write, or its commit
+ * was not confirmed. In pages, outside a transaction: a busy service has more events than one statement may read.
+ */
+export async function readUnjournalled(db: Queryable, journal: Pick<Journal, 'readSince'>): Promise<readonly string[]> {
+  const recent = await readRecent(db)
+  const [oldest] = recent
+  if (!oldest) return []
+  const known = new Set(
+    (await journal.readSince(Date.parse(oldest.at))).filter(isEventLine).map(({ event, at }) => `${event} ${at}`),
+  )
+  const missing = recent.filter(({ event, at }) => !known.has(`${event} ${at}`))
+  const lines: string[] = []
+  for (let at = 0; at < missing.length; at += BATCH) lines.push(...(await readLines(db, missing.slice(at, at + BATCH))))
+  return lines
+}
+
+type EventKey = Pick<EventLine, 'event' | 'at'>
+
+/** Oldest first. */
+async function readRecent(db: Queryable): Promise<readonly EventKey[]> {
+  const recent: EventKey[] = []
+  for (;;) {
+    const last = recent.at(-1)
+    const { rows } = await db.query<EventKey>(
+      `select id as event, at::text from audit_events
+       where at > now() - interval '1 hour' and (at, id) > ($1::timestamptz, $2::bigint) and kind = any($3)
+       order by at, id limit ${BATCH}`,
+      [last?.at ?? '-infinity', last?.event ?? 0, replayedKinds],
+    )
+    recent.push(...rows)
+    if (rows.length < BATCH) return recent
+  }
+}
+
+async function readLines(db: Queryable, events: readonly EventKey[]): Promise<readonly string[]> {
+  const { rows } = await db.query<{ line: string }>(
+    journalLines('(id, at) in (select * from unnest($1::bigint[], $2::timestamptz[]))'),
+    [events.map(({ event }) => event), events.map(({ at }) => at)],
+  )
+  return rows.map(({ line }) => line)
 }
