@@ -70,8 +70,8 @@ export function createHeldPolls({ perProcess, perApplication }: Limits = LIMITS)
   const wake = (entry: Entry, woken: Woken) => {
     entry.slot?.delete(entry)
     entry.slot = null
-    // Kept if nobody waits yet: a decision is not missed between two waits.
-    if (entry.wake === null) entry.woken ??= woken
+    // Kept if nobody waits yet: a decision is not missed between two waits. A release is final, so it replaces a decision.
+    if (entry.wake === null) entry.woken = woken === 'released' ? woken : (entry.woken ?? woken)
     else entry.wake(woken)
     entry.wake = null
   }

@@ -26,6 +26,15 @@ test('a decision between the registration and the wait is not missed', async () 
   expect(await held.until(LONG_MS)).toBe('decided')
 })
 
+test('a poll that is released while it reads its row is released, although its decision was announced again', async () => {
+  const polls = createHeldPolls()
+  const held = open(polls, 'one')
+  polls.decided('one')
+  held.release()
+  polls.decided('one')
+  expect(await held.until(LONG_MS)).toBe('released')
+})
+
 test('a later poll of the same code releases the earlier one only once it is held', async () => {
   const polls = createHeldPolls()
   const [first, early, later] = [open(polls, 'one'), open(polls, 'one'), open(polls, 'one')]
