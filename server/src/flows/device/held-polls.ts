@@ -29,6 +29,7 @@ export type HeldPoll = {
   /** Waits for the decision. The first call releases earlier polls of the same code. */
   until(ms: number): Promise<Woken>
   release(): void
+  /** Only when no `until` is under way. */
   close(): void
 }
 
@@ -112,7 +113,6 @@ export function createHeldPolls({ perProcess, perApplication }: Limits = LIMITS)
         until: (ms) => until(codeId, entry, ms),
         release: () => wake(entry, 'released'),
         close: () => {
-          wake(entry, 'released')
           entries.delete(entry)
           if (entries.size === 0) byCode.delete(codeId)
           const left = (byApplication.get(applicationId) ?? 1) - 1
