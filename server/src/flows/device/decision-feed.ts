@@ -36,7 +36,8 @@ export function createDecisionFeed(
     pull: async () => {
       const now = monotonicMs()
       const { deviceCodeIds, oldestRunning, history: current } = await readAnnouncedDecisions(db, from)
-      await Promise.all(deviceCodeIds.map((id) => gate.drop(id)))
+      // This process believes no hint of these codes from here on; held polls do not wait until Redis has answered.
+      const drops = deviceCodeIds.map((id) => gate.drop(id))
       deviceCodeIds.forEach(heldPolls.decided)
       const lost = history !== null && !isContinued(history, current)
       history = current
@@ -48,6 +49,7 @@ export function createDecisionFeed(
         markedAt = now
       }
       from = oldestRunning > markedBefore ? oldestRunning : markedBefore
+      await Promise.all(drops)
     },
   }
 }

@@ -62,6 +62,25 @@ it('a grant and a rejection are announced, once each, to a process that did not 
   await nothingMore()
 })
 
+it('wakes held polls although Redis has not answered', async () => {
+  const calls: string[] = []
+  const redis = Promise.withResolvers<void>()
+  feed = createDecisionFeed(
+    service.context.db,
+    { drop: (id) => redis.promise.then(() => void calls.push(`dropped ${id}`)), forgetHints: () => {} },
+    { decided: (id) => void calls.push(`woken ${id}`) },
+  )
+  await feed.pull()
+  const code = await newCode()
+  await service.grant(code.userCode)
+  const pulling = feed.pull()
+  await expect.poll(() => calls).toContain(`woken ${code.id}`)
+  expect(calls).not.toContain(`dropped ${code.id}`)
+  redis.resolve()
+  await pulling
+  expect(calls).toContain(`dropped ${code.id}`)
+})
+
 it('a code that a second account closed is announced; one that was only entered is not', async () => {
   const { context, user } = service
   const other = await makeUser(context.db, (await makeAccount(context.db)).slug)
