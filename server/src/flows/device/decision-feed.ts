@@ -21,7 +21,7 @@ const MAX_TRANSACTION_MS = 30_000
 export function createDecisionFeed(
   db: Queryable,
   gate: Pick<Gate, 'drop' | 'forgetHints'>,
-  heldPolls: Pick<HeldPolls, 'decided'>,
+  heldPolls: Pick<HeldPolls, 'decided' | 'readAll'>,
   monotonicMs: () => number = () => performance.now(),
 ): DecisionFeed {
   /** Transaction number from which the next pull reads; null: only decisions from now on. */
@@ -42,7 +42,10 @@ export function createDecisionFeed(
       const lost = history !== null && !isContinued(history, current)
       history = current
       // Hints may be about codes that were lost, and decisions made since then were not announced to this process.
-      if (lost) gate.forgetHints()
+      if (lost) {
+        gate.forgetHints()
+        heldPolls.readAll()
+      }
       if (lost || now - markedAt >= MAX_TRANSACTION_MS) {
         markedBefore = lost ? 0n : marked
         marked = current.nextXid

@@ -41,6 +41,8 @@ export type HeldPolls = {
   open(codeId: string, applicationId: string): HeldPoll | null
   /** The code was decided: its held poll reads the row. */
   decided(codeId: string): void
+  /** Decisions may have been missed: every held poll reads its row. */
+  readAll(): void
   /** Releases all, and holds no more. */
   stop(): void
   readonly count: number
@@ -75,6 +77,9 @@ export function createHeldPolls({ perProcess, perApplication }: Limits = LIMITS)
     if (entry.wake === null) entry.woken = woken === 'released' ? woken : (entry.woken ?? woken)
     else entry.wake(woken)
     entry.wake = null
+  }
+  const wakeAll = (woken: Woken) => {
+    for (const entries of byCode.values()) for (const entry of entries) wake(entry, woken)
   }
   const tick = () => {
     at = (at + 1) % SLOTS
@@ -128,9 +133,10 @@ export function createHeldPolls({ perProcess, perApplication }: Limits = LIMITS)
     decided: (codeId) => {
       for (const entry of byCode.get(codeId) ?? []) wake(entry, 'decided')
     },
+    readAll: () => wakeAll('decided'),
     stop: () => {
       stopped = true
-      for (const entries of byCode.values()) for (const entry of entries) wake(entry, 'released')
+      wakeAll('released')
     },
     get count() {
       return count

@@ -23,7 +23,7 @@ const createFeed = (db: Queryable) =>
   createDecisionFeed(
     db,
     { drop: async (id) => void dropped.push(id), forgetHints: () => void forgotten.push('hints') },
-    { decided: (id) => void woken.push(id) },
+    { decided: (id) => void woken.push(id), readAll: () => void forgotten.push('rows') },
     () => now,
   )
 
@@ -68,7 +68,7 @@ it('wakes held polls although Redis has not answered', async () => {
   feed = createDecisionFeed(
     service.context.db,
     { drop: (id) => redis.promise.then(() => void calls.push(`dropped ${id}`)), forgetHints: () => {} },
-    { decided: (id) => void calls.push(`woken ${id}`) },
+    { decided: (id) => void calls.push(`woken ${id}`), readAll: () => {} },
   )
   await feed.pull()
   const code = await newCode()
@@ -142,7 +142,7 @@ it('continues on a promoted PostgreSQL that lacks the last transactions', async 
     for (now of [0, 30_000, 60_000]) await feed.pull()
     expect([await pull(), forgotten]).toEqual([[], []])
     current = db
-    expect([await pull(), forgotten], 'hints of the old one').toEqual([[], ['hints']])
+    expect([await pull(), forgotten], 'what is known from the old one').toEqual([[], ['hints', 'rows']])
     expect([await pull(), forgotten]).toEqual([[], []])
     const id = '00000000-0000-4000-8000-000000000002'
     await db.query(

@@ -19,6 +19,14 @@ test('a decision wakes the polls of its code, and no others', async () => {
   expect(await Promise.all(waiting)).toEqual(['decided', 'released'])
 })
 
+test('after commits were lost, the polls of all codes read their rows', async () => {
+  const polls = createHeldPolls()
+  const [one, other] = [open(polls, 'one'), open(polls, 'other')]
+  const waiting = [one.until(LONG_MS), other.until(LONG_MS)]
+  polls.readAll()
+  expect(await Promise.all(waiting)).toEqual(['decided', 'decided'])
+})
+
 test('a decision between the registration and the wait is not missed', async () => {
   const polls = createHeldPolls()
   const held = open(polls, 'one')
