@@ -80,7 +80,7 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
     context.usage.count(request.applicationId, 'polls')
     if (early) context.usage.count(request.applicationId, 'earlyPolls')
     const known = pending && !isExpired(code, applications.now())
-    const hinted = held === null || early || !outlivesHints(request.wait)
+    const hinted = leavesHint(held && request.wait, early)
     const result = known ? notYet(code, early) : await lookOrPending(context, request, code, early, hinted)
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
@@ -92,9 +92,9 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   }
 }
 
-/** The next poll comes after the end of this one. Until then only early polls would read a hint, and they leave one. */
-function outlivesHints(wait: Wait | null): boolean {
-  return wait !== null && wait.seconds * 1000 >= MAX_HINT_MS
+/** Not if the poll is held until a hint would have ended: only early polls come before that, and they leave one. */
+function leavesHint(wait: Wait | null, early: boolean): boolean {
+  return early || wait === null || wait.seconds * 1000 < MAX_HINT_MS
 }
 
 /** While another cell has the code, it is asked this often: its announcement of the decision may be lost. */
