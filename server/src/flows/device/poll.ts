@@ -109,26 +109,27 @@ async function hold(
   code: DeviceCodeText,
   wait: Wait,
   held: HeldPoll,
-  firstAgainMs = NEVER,
+  firstReadAgainMs = NEVER,
 ): Promise<PollResult> {
   const heldFrom = performance.now()
   const expiresInMs = code.expiresAt - context.applications.now()
   const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
+  const answer = (result: PollResult): PollResult => {
+    return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
+  }
   const stopWatching = wait.onDisconnect(held.release)
-  let maxWaitMs = firstAgainMs
+  let readAgainMs = firstReadAgainMs
   try {
     for (;;) {
       const leftMs = Math.max(0, heldFrom + waitMs - performance.now())
-      const woken = await held.until(Math.min(leftMs, maxWaitMs))
-      const over = woken === 'over' && leftMs <= maxWaitMs
-      const ended = woken === 'released' || (over && !isExpired(code, context.applications.now()))
-      const result = ended ? notYet(code, false) : await lookOrPending(context, request, code, false, false)
+      const woken = await held.until(Math.min(leftMs, readAgainMs))
+      if (woken === 'released') return answer(notYet(code, false))
+      const timeIsUp = woken === 'over' && leftMs <= readAgainMs
+      if (timeIsUp && !isExpired(code, context.applications.now())) return answer(notYet(code, false))
+      const result = await lookOrPending(context, request, code, false, false)
+      if (timeIsUp || result.outcome !== 'auth_pending') return answer(result)
       // A wrong announcement, or the row was read again: the code is still pending.
-      if (!over && woken !== 'released' && result.outcome === 'auth_pending') {
-        maxWaitMs = result.readAgainMs ?? NEVER
-        continue
-      }
-      return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
+      readAgainMs = result.readAgainMs ?? NEVER
     }
   } finally {
     stopWatching()
