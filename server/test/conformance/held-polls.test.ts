@@ -1,6 +1,7 @@
 /** docs/interface.md, "Wait for the decision": polls with `Prefer: wait`. */
 import { request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS } from '../../src/core/device/code.ts'
 import { pollDeviceCode } from '../../src/flows/device/poll.ts'
@@ -97,6 +98,21 @@ describe('a poll that waits in vain', () => {
     expect([answer.headers['preference-applied'], answer.headers['retry-after']]).toEqual(['wait=2', '0'])
     expect(tookMs).toBeGreaterThan(1_990)
     expect((await device.poll(code.device_code)).body.error).toBe('auth_pending')
+  })
+
+  it('ends in time although PostgreSQL took long to answer: its time counts from its arrival', async () => {
+    const device = service.device()
+    const code = await device.code()
+    const locking = new pg.Client({ connectionString: service.database.url })
+    await locking.connect()
+    await locking.query('begin; lock table device_codes in access exclusive mode')
+    const waiting = timed(device.poll(code.device_code, { prefer: 'wait=2' }))
+    await sleep(1_500)
+    await locking.end()
+    const { answer, tookMs } = await waiting
+    expect([answer.body.error, answer.headers['preference-applied']]).toEqual(['auth_pending', 'wait=2'])
+    expect(tookMs).toBeGreaterThan(1_990)
+    expect(tookMs).toBeLessThan(3_000)
   })
 
   it('ends with auth_expired when its code expires meanwhile', async () => {

@@ -57,7 +57,14 @@ type NotYet = {
   readonly readAgainMs?: number
 }
 
-export type Held = { readonly ms: number; readonly maxSeconds: number }
+export type Held = {
+  /**
+   * Without the first read: the metrics show how long that took, and `Retry-After`, which is computed from this time, is
+   * never too short.
+   */
+  readonly ms: number
+  readonly maxSeconds: number
+}
 
 export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 
@@ -65,6 +72,7 @@ export type Issued = (IssuedTokenSet | IssuedKey) & { readonly state: string }
 const INVALID: PollResult = { outcome: 'invalid' }
 
 export async function pollDeviceCode(context: Context, request: PollRequest): Promise<PollResult> {
+  const arrivedAt = performance.now()
   const { applications, gate } = context
   if (!applications.authenticate(request.applicationId, request.secret)) return INVALID
   const code = context.verifyDeviceCode(request.deviceCode, request.applicationId)
@@ -85,7 +93,7 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
     // Counts only polls that were answered `slow_down`: an early poll that gets an outcome is no offence.
     if (result.outcome === 'slow_down') context.earlyPolls.count(code.id, request.applicationId)
     return request.wait && held && result.outcome === 'auth_pending'
-      ? await hold(context, request, code, request.wait, held, result.readAgainMs)
+      ? await hold(context, request, code, { wait: request.wait, held, arrivedAt, readAgainMs: result.readAgainMs })
       : result
   } finally {
     held?.close()
@@ -102,18 +110,28 @@ const ASK_EVERY_MS = 1_500
 
 const NEVER = Number.POSITIVE_INFINITY
 
-/** Waits until the code is decided or expires, its time is over, or the poll is released. */
+type Hold = {
+  readonly wait: Wait
+  readonly held: HeldPoll
+  /** By `performance.now()`, as in `hold`. */
+  readonly arrivedAt: number
+  /** As the first read of the row answered. */
+  readonly readAgainMs: number | undefined
+}
+
+/**
+ * Waits until the code is decided or expires, its time is over, or the poll is released. The time counts from the
+ * arrival: with a PostgreSQL that answers late, a proxy or our server would otherwise cut the connection before its end.
+ */
 async function hold(
   context: Context,
   request: PollRequest,
   code: DeviceCodeText,
-  wait: Wait,
-  held: HeldPoll,
-  firstReadAgainMs = NEVER,
+  { wait, held, arrivedAt, readAgainMs: firstReadAgainMs = NEVER }: Hold,
 ): Promise<PollResult> {
   const heldFrom = performance.now()
   const expiresInMs = code.expiresAt - context.applications.now()
-  const waitMs = Math.min(wait.seconds * 1000, Math.max(0, expiresInMs))
+  const endsAt = Math.min(arrivedAt + wait.seconds * 1000, heldFrom + expiresInMs)
   const answer = (result: PollResult): PollResult => {
     return { ...result, held: { ms: performance.now() - heldFrom, maxSeconds: wait.seconds } }
   }
@@ -121,7 +139,7 @@ async function hold(
   let readAgainMs = firstReadAgainMs
   try {
     for (;;) {
-      const leftMs = Math.max(0, heldFrom + waitMs - performance.now())
+      const leftMs = Math.max(0, endsAt - performance.now())
       const woken = await held.until(Math.min(leftMs, readAgainMs))
       if (woken === 'released') return answer(notYet(code, false))
       const timeIsUp = woken === 'over' && leftMs <= readAgainMs
