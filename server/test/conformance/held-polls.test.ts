@@ -253,9 +253,10 @@ describe('between processes', () => {
     }
   })
 
-  it('a process that stops answers every held poll within a second, without an error', async () => {
-    const server = await start(service, { DRAIN: '1' })
+  it('a process that stops answers every held poll within a second, without an error, and holds no more', async () => {
+    const server = await start(service, { DRAIN_SECONDS: '3' })
     const device = new Device(server.address, service.application)
+    const late = await device.code()
     const codes = await Promise.all(Array.from({ length: 20 }, () => device.code()))
     const waiting = codes.map((code) => timed(device.poll(code.device_code, WAIT)))
     await sleep(1_000)
@@ -264,6 +265,9 @@ describe('between processes', () => {
     const answers = await Promise.all(waiting)
     expect(answers.map(({ answer }) => answer.body.error)).toEqual(codes.map(() => 'auth_pending'))
     expect(Math.max(...answers.map(({ endedAt }) => endedAt)) - stoppedAt).toBeLessThan(1_000)
+    const { answer, tookMs } = await timed(device.poll(late.device_code, WAIT))
+    expect([answer.body.error, answer.headers['preference-applied']]).toEqual(['auth_pending', undefined])
+    expect(tookMs).toBeLessThan(AT_ONCE_MS)
     await ending
   })
 })

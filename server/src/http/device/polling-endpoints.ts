@@ -47,9 +47,9 @@ function readPoll(request: ApiRequest): Parsed<typeof form> | null {
   }
 }
 
-/** Null: the client did not ask to wait, or this process is stopping. */
+/** Null: the client did not ask to wait. */
 export function readWaitOf(request: ApiRequest): Wait | null {
-  const seconds = request.draining ? null : readWait(request.header('prefer'))
+  const seconds = readWait(request.header('prefer'))
   return seconds === null ? null : { seconds, onDisconnect: request.onDisconnect }
 }
 
