@@ -5,7 +5,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS } from '../../src/core/device/code.ts'
 import { pollDeviceCode } from '../../src/flows/device/poll.ts'
-import { type CodeRecord, Device, post, type WireAnswer } from '../rig/device.ts'
+import { type CodeRecord, Device, post, type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -251,6 +251,22 @@ describe('between processes', () => {
     } finally {
       await shared.stop()
     }
+  })
+
+  it('an earlier poll in another process stays held; with the same Idempotency-Key both get the outcome', async () => {
+    const device = service.device()
+    const elsewhere = new Device((await start(service)).address, service.application)
+    const code = await device.code()
+    const headers = { ...WAIT, 'idempotency-key': 'one-per-device-code' }
+    const earlier = elsewhere.poll(code.device_code, headers)
+    await sleep(INTERVAL_MS)
+    const later = device.poll(code.device_code, headers)
+    await untilHeld()
+    expect(await service.grant(code.user_code)).toBe('granted')
+    const answers = await Promise.all([earlier, later])
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    const [one, other] = answers.map(({ text }) => withoutExpiresIn(text))
+    expect(one).toBe(other)
   })
 
   it('a process that stops answers every held poll within a second, without an error, and holds no more', async () => {

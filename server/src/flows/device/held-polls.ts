@@ -26,7 +26,7 @@ export type Woken = 'decided' | 'over' | 'released'
 export type HeldPoll = {
   /** Resolves together with other polls that arrived within a few milliseconds. */
   started(): Promise<void>
-  /** Waits for the decision. The first call releases earlier polls of the same code. */
+  /** Waits for the decision. The first call releases earlier polls of the same code in this process. */
   until(ms: number): Promise<Woken>
   release(): void
   /** Only when no `until` is under way. */
