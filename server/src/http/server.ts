@@ -107,7 +107,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     afterwards.add(caught)
   }
   const answer = (response: ServerResponse, scope: RequestScope, format: Format, given: Answer) => {
-    scope.heldMs = given.held?.ms ?? 0
+    scope.heldMs += given.held?.ms ?? 0
     if (draining) response.setHeader('connection', 'close')
     const after = respond(response, scope.id, format, given, security)
     if (!after) return
@@ -140,6 +140,9 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
           target,
           requestId: scope.id,
           address: addressOf(request),
+          onHeld: (ms) => {
+            scope.heldMs += ms
+          },
         })
       }
       const endpoint = slug === null ? findEndpoint(path) : undefined

@@ -54,6 +54,8 @@ export type Misrouted = Forwarded & {
   readonly body: Buffer | null
   /** Answers a poll without the other cell, as pending. Null: it is not a poll. */
   readonly answerHere: (() => Promise<void>) | null
+  /** Called with the time for which the other cell held a poll. */
+  readonly onHeld: (ms: number) => void
 }
 
 /** Parameters by name. */
@@ -194,6 +196,8 @@ async function forwardOnce(misrouted: Misrouted, way: Way): Promise<void> {
   const { request, response, body } = misrouted
   const outgoing = open(misrouted, way)
   const held = misrouted.answerHere && request.headers.prefer !== undefined ? way.held : null
+  const sentAt = performance.now()
+  const tellHeld = () => misrouted.onHeld(performance.now() - sentAt)
   let released = false
   const answered = new Promise<IncomingMessage>((resolve, reject) => {
     outgoing.once('response', resolve)
@@ -222,9 +226,12 @@ async function forwardOnce(misrouted: Misrouted, way: Way): Promise<void> {
     if (body === null) request.pipe(outgoing)
     else outgoing.end(body)
     answer = await answered
+    if (answer.headers['preference-applied'] !== undefined) tellHeld()
     response.writeHead(answer.statusCode ?? 502, withoutHopByHopHeaders(answer.headers))
     await pipeline(answer, response)
   } catch (error) {
+    // The other cell still held the poll.
+    if (held && !answer && (abandoned || released)) tellHeld()
     if (abandoned) throw new Abandoned()
     throw released && !answer ? new Released() : error
   } finally {

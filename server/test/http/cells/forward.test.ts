@@ -123,10 +123,17 @@ const SETTINGS = { PUBLIC_URL: 'https://service.example', METRICS_PORT: '0' }
 const start = (url: string, cell: number, more: Record<string, string>) =>
   startService(makeConfig({ ...SETTINGS, ...more, DATABASE_URL: url, CELL: String(cell) }))
 
-const forwarded = async (service: RunningService, outcome: 'answered' | 'failed' | 'abandoned') => {
+const readSample = async (service: RunningService, name: string) => {
   const text = await (await fetch(`${service.metricsAddress}/metrics`)).text()
-  return Number(new RegExp(`^latchkey_forwarded_requests_total\\{outcome="${outcome}"\\} (\\d+)`, 'm').exec(text)?.[1])
+  const line = text.split('\n').find((each) => each.startsWith(`${name} `))
+  return Number(line?.slice(name.length + 1))
 }
+
+const forwarded = (service: RunningService, outcome: 'answered' | 'failed' | 'abandoned') =>
+  readSample(service, `latchkey_forwarded_requests_total{outcome="${outcome}"}`)
+
+const secondsOfPolls = (service: RunningService) =>
+  readSample(service, `latchkey_http_request_duration_seconds_sum{route="${POLLING}"}`)
 
 const codeOf = (cell: number) => `lkd_${bucketDigits(bucketOfCell(cell))}${'A'.repeat(55)}`
 
@@ -171,10 +178,11 @@ test('a new cell, whose prefixes still belong to live codes of the home cell, ha
   expect(await forwarded(two, 'answered')).toBe(before + 1)
 })
 
-test('a held poll passes through: the decision in the other cell reaches the device at once', async () => {
+test('a held poll passes through: the decision in the other cell reaches the device at once, and the wait is no duration', async () => {
   const device = new Device(one.address, application)
   const { device_code, user_code } = await device.code()
   const form = { ...device.credentials, device_code }
+  const before = await secondsOfPolls(two)
   const begun = performance.now()
   const held = post(two.address, POLLING, { form, headers: { prefer: 'wait=20' } })
   await sleep(1_000)
@@ -187,14 +195,16 @@ test('a held poll passes through: the decision in the other cell reaches the dev
   expect(answer.headers['preference-applied']).toBe('wait=20')
   expect(performance.now() - begun).toBeGreaterThan(900)
   expect(performance.now() - begun).toBeLessThan(10_000)
+  expect((await secondsOfPolls(two)) - before).toBeLessThan(0.5)
   // Delivered: nothing is left for another poll.
   expect((await device.poll(device_code)).body.error).toBe('invalid')
 })
 
-test('a client that leaves a held poll is no failure of the other cell', async () => {
+test('a client that leaves a held poll is no failure of the other cell, and the time until then is no duration', async () => {
   const device = new Device(one.address, application)
   const { device_code } = await device.code()
   const before = await forwarded(two, 'failed')
+  const secondsBefore = await secondsOfPolls(two)
   const sent = httpRequest(`${two.address}${POLLING}`, {
     method: 'POST',
     agent: false,
@@ -203,10 +213,12 @@ test('a client that leaves a held poll is no failure of the other cell', async (
   sent.on('error', () => {})
   sent.end(`${new URLSearchParams({ ...device.credentials, device_code })}`)
   await expect.poll(() => one.context.heldPolls.count).toBe(1)
+  await sleep(1_000)
   sent.destroy()
   await expect.poll(() => one.context.heldPolls.count).toBe(0)
   await expect.poll(() => forwarded(two, 'abandoned')).toBe(1)
   expect(await forwarded(two, 'failed')).toBe(before)
+  expect((await secondsOfPolls(two)) - secondsBefore).toBeLessThan(0.5)
 })
 
 test('a process that stops releases the polls that another cell holds for it, and they are pending', async () => {

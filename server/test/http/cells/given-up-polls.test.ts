@@ -17,6 +17,7 @@ async function listen(server: Server): Promise<string> {
 /** A process that forwards every request to a cell, and answers `here` if it has to. */
 async function startForwarding(cell: (socket: Socket) => void) {
   const counted: string[] = []
+  const heldMs: number[] = []
   const asked = Promise.withResolvers<void>()
   const other = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {}).once('data', () => asked.resolve())
@@ -38,30 +39,36 @@ async function startForwarding(cell: (socket: Socket) => void) {
     createHttpServer((request, response) => {
       const answerHere = async () => void response.end('here')
       const about = { to, target: '/', requestId: 'id', address: null, body: Buffer.alloc(0) }
-      void forwarder.forward({ ...about, request, response, answerHere })
+      const onHeld = (ms: number) => void heldMs.push(ms)
+      void forwarder.forward({ ...about, request, response, answerHere, onHeld })
     }),
   )
   const answer = post(address, '/', { headers: { prefer: 'wait=20' } })
   await asked.promise
-  return { forwarder, counted, answer }
+  return { forwarder, counted, heldMs, answer }
 }
 
 test('an answer that was sent before the other cell hears that we stop is passed on', async () => {
-  const { forwarder, counted, answer } = await startForwarding((socket) =>
+  const { forwarder, counted, heldMs, answer } = await startForwarding((socket) =>
     socket.on('end', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 5\r\n\r\nthere')),
   )
   forwarder.stopHolding()
   expect(await answer).toMatchObject({ status: 200, text: 'there' })
   expect(counted).toEqual(['answered'])
+  // The answer does not say that it was held.
+  expect(heldMs).toEqual([])
 })
 
 test('a poll is answered within a second, also if a proxy does not tell the other cell that we stop', async () => {
-  const { forwarder, counted, answer } = await startForwarding(() => {})
+  const { forwarder, counted, heldMs, answer } = await startForwarding(() => {})
   const begun = performance.now()
   forwarder.stopHolding()
   expect(await answer).toMatchObject({ status: 200, text: 'here' })
   expect(performance.now() - begun).toBeLessThan(1_000)
   expect(counted).toEqual(['abandoned'])
+  // How long the other cell still needs is not known: all of it counts as held.
+  expect(heldMs).toHaveLength(1)
+  expect(heldMs[0]).toBeGreaterThan(400)
 })
 
 test('an answer that the other cell breaks off is a failure', async () => {
