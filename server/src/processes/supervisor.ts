@@ -126,13 +126,20 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
     if (children.has(old)) await old.end('replace', endMs)
   }
   const replaceEach = async (): Promise<void> => {
-    do {
-      again = false
-      const all = [...children].filter((child) => !leaving.has(child))
-      events.replacing(all.length)
-      for (const old of all) if (children.has(old) && !stopping.signal.aborted) await replaceOne(old)
-    } while (again)
+    const all = [...children].filter((child) => !leaving.has(child))
+    events.replacing(all.length)
+    for (const old of all) if (children.has(old) && !stopping.signal.aborted) await replaceOne(old)
     if (!stopping.signal.aborted) events.replaced()
+  }
+  /** During a replacement: once more after it, whether it succeeds or fails. */
+  const replaceAll = (): void => {
+    again = replacing !== null
+    replacing ??= replaceEach()
+      .catch(events.replaceFailed)
+      .finally(() => {
+        replacing = null
+        if (again && !stopping.signal.aborted) replaceAll()
+      })
   }
 
   return {
@@ -146,14 +153,7 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
       return address
     },
     failed: failure.promise,
-    replaceAll: () => {
-      again = replacing !== null
-      replacing ??= replaceEach()
-        .catch(events.replaceFailed)
-        .finally(() => {
-          replacing = null
-        })
-    },
+    replaceAll,
     readMetrics: async () => {
       await Promise.all([...children].map((child) => child.refresh()))
       const own = [

@@ -1,8 +1,12 @@
 /** `latchkey serve --processes`: one port, one set of metrics, and nobody notices when a process is replaced. */
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
+import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { METRICS_MS } from '../../../src/processes/child.ts'
 import { Device, post } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
@@ -81,6 +85,26 @@ it.concurrent('a process that is killed is started again, and SIGTERM drains all
   expect(isRunning(second)).toBe(false)
   // Each process, and the supervisor.
   expect(server.log().split('"event":"stopped"').length - 1).toBe(PROCESSES + 1)
+})
+
+it.concurrent('a SIGHUP during a replacement that fails is not lost: the processes are replaced once more', async ({
+  onTestFinished,
+}) => {
+  const folder = mkdtempSync(join(tmpdir(), 'messages-'))
+  onTestFinished(() => removeFolder(folder))
+  const server = await start({ MESSAGES_DIR: folder })
+  const count = (event: string) => server.log().split(`"event":"${event}"`).length - 1
+  const texts = join(folder, 'en.json')
+  writeFileSync(texts, 'not JSON')
+  process.kill(server.pid, 'SIGHUP')
+  await until(() => count('replacing') === 1)
+  process.kill(server.pid, 'SIGHUP')
+  await until(() => count('replace_failed') === 2)
+  rmSync(texts)
+  process.kill(server.pid, 'SIGHUP')
+  await until(() => count('replaced') === 1)
+  expect([count('replacing'), count('replace_failed')]).toEqual([3, 2])
+  await server.kill('SIGTERM')
 })
 
 it.concurrent('a new code of one process is polled, decided and delivered by any other', async () => {
