@@ -15,7 +15,7 @@ import { readProcess } from '../telemetry/process-figures.ts'
 import { type Child, startChild } from './child.ts'
 
 /**
- * Back-off before a dead process is started again. It starts at FIRST_WAIT_MS, doubles with every process that dies
+ * Back-off before a dead process is started again. It starts at FIRST_WAIT_MS, doubles with every successor that dies
  * within STEADY_MS of its start, and is at most MAX_WAIT_MS.
  */
 const FIRST_WAIT_MS = 100
@@ -88,8 +88,8 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
   let replacing: Promise<void> | null = null
   let again = false
 
-  /** Resolves when the process listens. */
-  const startOne = async (attempt = 0): Promise<string> => {
+  /** Resolves when the process listens. `waits`: before this start, since a process lived for a minute. */
+  const startOne = async (waits = 0): Promise<string> => {
     const child = startChild()
     let hasListened = false
     children.add(child)
@@ -99,19 +99,19 @@ function createProcesses(count: number, endMs: number, events: Events): Processe
       if (leaving.delete(child) || stopping.signal.aborted) return
       deaths.add()
       events.processDied(child.pid, how)
-      if (hasListened) void startAgain(performance.now() - child.startedAt < STEADY_MS ? attempt + 1 : 0)
+      if (hasListened) void startAgain(performance.now() - child.startedAt < STEADY_MS ? waits : 0)
     })
     const address = await child.listening
     hasListened = true
     return address
   }
-  const startAgain = async (attempt: number): Promise<void> => {
-    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS)
+  const startAgain = async (waits: number, failedStarts = 0): Promise<void> => {
+    const waitMs = Math.min(FIRST_WAIT_MS * 2 ** waits, MAX_WAIT_MS)
     await sleep(waitMs, undefined, { signal: stopping.signal }).catch(() => {})
     if (stopping.signal.aborted) return
-    await startOne(attempt).catch((error: Error) => {
-      if (attempt >= MAX_FAILED_STARTS && children.size === 0) return failure.resolve(error)
-      return startAgain(attempt + 1)
+    await startOne(waits + 1).catch((error: Error) => {
+      if (failedStarts + 1 >= MAX_FAILED_STARTS && children.size === 0) return failure.resolve(error)
+      return startAgain(waits + 1, failedStarts + 1)
     })
   }
   /** The successor listens before its predecessor stops. */
