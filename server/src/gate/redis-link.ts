@@ -32,6 +32,13 @@ const COMMAND_TIMEOUT_MS = 250
 /** After a failure Redis is not queried for this long. */
 const PAUSE_MS = 500
 
+/**
+ * Key that is set to find out whether a Redis that was away answers again. Not PING: a Redis that is full or read-only
+ * answers that. The user of deploy/redis/latchkey.conf may set keys that begin with a p.
+ */
+const PROBE_KEY = 'probe'
+const PROBE_EXPIRY_MS = 1_000
+
 /** Time to connect, and for a sentinel to say who is the master. */
 const CONNECT_MS = 1_000
 
@@ -55,18 +62,26 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
     answers = false
   }
   redis.on('error', (error: Error) => failed(error.message))
+  const reachable = () => redis.status === 'ready' && performance.now() >= pausedUntil
+  // A reply to a command sent before the failure does not end the pause: Redis counts as away until it is used again.
+  const succeeded = () => {
+    if (answers || performance.now() < pausedUntil) return
+    onChange(true)
+    answers = true
+    answersSince = performance.now()
+  }
+  // A process without requests sends nothing else, and would take Redis to be away until the next one.
+  const probe = async () => {
+    if (answers || !reachable()) return
+    await redis.set(PROBE_KEY, '', 'PX', PROBE_EXPIRY_MS).then(succeeded, (error: Error) => failed(error.message))
+  }
+  const probing = setInterval(probe, PAUSE_MS).unref()
 
   return {
     redis,
-    reachable: () => redis.status === 'ready' && performance.now() >= pausedUntil,
+    reachable,
     failed,
-    // A reply to a command sent before the failure does not end the pause: Redis counts as away until it is used again.
-    succeeded: () => {
-      if (answers || performance.now() < pausedUntil) return
-      onChange(true)
-      answers = true
-      answersSince = performance.now()
-    },
+    succeeded,
     get answers() {
       return answers
     },
@@ -76,7 +91,10 @@ export function openRedis(url: string, onChange: (answers: boolean, reason?: str
     get failures() {
       return failures
     },
-    close: async () => redis.disconnect(),
+    close: async () => {
+      clearInterval(probing)
+      redis.disconnect()
+    },
   }
 }
 

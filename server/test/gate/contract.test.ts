@@ -207,6 +207,20 @@ it('knows that Redis answers again from a decision alone, without a poll', async
   await gate.close()
 })
 
+it.each(['REDIS_URL', 'REDIS_CLUSTER_URL'] as const)(
+  'knows that %s answers again without a single request',
+  async (engine) => {
+    const told: boolean[] = []
+    const link = openRedis(engineUrl(engine), (answers) => told.push(answers))
+    await vi.waitFor(() => expect(link.reachable()).toBe(true))
+    link.failed('no answer')
+    expect(link.answers).toBe(false)
+    await expect.poll(() => link.answers, { timeout: 30_000 }).toBe(true)
+    expect(told.slice(-2)).toEqual([false, true])
+    await link.close()
+  },
+)
+
 describe('the gate in process', () => {
   it('evicts codes unused for two minutes, and none earlier', async () => {
     let now = 0

@@ -8,6 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest'
 import { onFreePort } from '../../../../tools/free-port.ts'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { examineRedis } from '../../../src/cli/doctor/redis.ts'
+import { openRedis } from '../../../src/gate/redis-link.ts'
 import { spawnTied } from '../../rig/process/tied-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
@@ -89,6 +90,15 @@ it('SC-07: the service paces polls and counts requests and failed sign-ins there
 
 it('SC-07: the service announces decisions there and hears of them', async () => {
   expect(await asService.publish('decided', 'a code'), 'the number of its subscribers').toBe(1)
+})
+
+it('SC-07: the service notices there that Redis answers again', async () => {
+  const link = openRedis(`redis://latchkey:${PASSWORD}@${address}`, () => {})
+  await expect.poll(() => link.reachable()).toBe(true)
+  link.failed('no answer')
+  await expect.poll(() => link.answers).toBe(true)
+  expect(link.failures).toBe(1)
+  await link.close()
 })
 
 it('latchkey doctor finds nothing wrong with it', async () => {
