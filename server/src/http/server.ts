@@ -55,6 +55,12 @@ const SOCKET_TIMEOUT_MS = 30_000
  */
 const MAX_PIPELINED = 8
 
+/**
+ * Above it Node warns of a leak, on the standard error. Every held poll of a connection listens for its end: the first
+ * one and those behind it, besides the listeners that Node's limit of ten is for.
+ */
+const MAX_SOCKET_LISTENERS = 10 + 1 + MAX_PIPELINED
+
 /** Time limit for running requests once the listener is closing; remaining connections are then closed. */
 const CLOSE_TIMEOUT_MS = 10_000
 
@@ -199,6 +205,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const server = createServer(settings, receive)
   const closed = new Promise((resolve) => server.once('close', resolve))
   server.setTimeout(SOCKET_TIMEOUT_MS)
+  server.on('connection', (socket: Socket) => socket.setMaxListeners(MAX_SOCKET_LISTENERS))
   // Node would handle these two events with responses of its own. An unknown expectation may be ignored (RFC 9110,
   // section 10.1.1).
   server.on('checkExpectation', receive)

@@ -1,5 +1,6 @@
 /** docs/interface.md, "Wait for the decision": polls with `Prefer: wait`. */
 import { request } from 'node:http'
+import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -211,6 +212,28 @@ describe('the pace', () => {
     const { answer } = await timed(device.poll(code.device_code, WAIT))
     expect([answer.status, answer.headers['preference-applied']]).toEqual([200, undefined])
   })
+})
+
+it('as many polls as a connection may pipeline are held without a warning of Node', async ({ onTestFinished }) => {
+  const warnings: string[] = []
+  const onWarning = ({ name, message }: Error) => void warnings.push(`${name}: ${message}`)
+  process.on('warning', onWarning)
+  onTestFinished(() => void process.off('warning', onWarning))
+  const device = service.device()
+  const codes = await Promise.all(Array.from({ length: 9 }, () => device.code()))
+  const { hostname, port } = new URL(service.address)
+  const socket = connect(Number(port), hostname)
+  for (const { device_code } of codes) {
+    const form = `${new URLSearchParams({ ...device.credentials, device_code })}`
+    socket.write(
+      `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: ${hostname}\r\nprefer: wait=20\r\n` +
+        `content-type: application/x-www-form-urlencoded\r\ncontent-length: ${form.length}\r\n\r\n${form}`,
+    )
+  }
+  await untilHeld(codes.length)
+  expect(warnings).toEqual([])
+  socket.destroy()
+  await untilHeld(0)
 })
 
 describe('between processes', () => {
