@@ -71,7 +71,9 @@ const INSIDE = [
   'alter table visits alter column day drop not null',
   'alter table visits alter column day set default 2',
   'alter table visits alter column day type bigint',
+  'alter table visits alter column owner type bigint',
   'alter table visits drop column other',
+  'alter table visits drop column owner',
   'alter table visits rename column other to another',
   'alter table visits set (fillfactor = 80)',
   'alter table visits add column kind text, alter column day type bigint',
@@ -115,6 +117,7 @@ const classified = (sql: string) => {
 function tableOf(lock: TableLock): string | null {
   if ('table' in lock) return lock.table
   if ('ofIndex' in lock) return 'visits'
+  if ('foreignKeysOf' in lock) return { owner: 'owners', id: 'visits' }[lock.column] ?? null
   return lock.constraint === 'visits_page_present' ? null : 'owners'
 }
 
@@ -199,6 +202,17 @@ it('set not null reads the table, unless a validated check proves it', async () 
   await client.query('alter table visits alter column page set not null')
   expect(await workOn(client, file)).toBe('catalogue')
   await client.query('rollback')
+})
+
+it('changing the type of a column also locks the tables that refer to it', async () => {
+  const [client, watcher] = [await connect(), await connect()]
+  const sql = 'alter table owners alter column id type bigint'
+  await client.query('begin')
+  await client.query(sql)
+  const locks = await locksOf(watcher, await pidOf(client))
+  await client.query('rollback')
+  expect(locks).toEqual(['ACCESS EXCLUSIVE on owners', 'ACCESS EXCLUSIVE on visits'])
+  expect(locks).toEqual(expectedLocks(sql))
 })
 
 it('a column that is not null and has no default cannot be added to a table with rows', async () => {

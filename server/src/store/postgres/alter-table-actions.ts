@@ -1,5 +1,5 @@
 /** Actions of `alter table`, as kinds of statements (statement-kinds.ts). */
-import { type Groups, type Kind, lockTable } from './table-locks.ts'
+import { type Groups, type Kind, lockForeignKeys, lockTable } from './table-locks.ts'
 
 /** Adds triggers to both tables. */
 const lockBoth = ({ table = '', references = '' }: Groups) =>
@@ -137,14 +137,14 @@ export const ALTER_TABLE_ACTIONS: readonly Kind[] = [
   {
     kind: 'change type',
     pattern: /^alter column (?<column>\w+) (?:set data )?type /i,
-    locks: EXCLUSIVE,
+    locks: lockForeignKeys,
     work: 'rewrites',
     breaks: true,
   },
   {
     kind: 'drop column',
     pattern: /^drop column (?:if exists )?(?<column>\w+)$/i,
-    locks: EXCLUSIVE,
+    locks: lockForeignKeys,
     work: 'catalogue',
     breaks: true,
   },

@@ -50,13 +50,24 @@ async function planLocks(db: Queryable, locks: readonly TableLock[]): Promise<Pl
   return planned
 }
 
-/** None, if the index or the constraint does not exist yet. */
+/** None, if the index, the constraint or the column does not exist yet. */
 async function tablesOf(db: Queryable, lock: TableLock): Promise<readonly string[]> {
   if ('table' in lock) return [lock.table]
   if ('ofIndex' in lock) {
     return names(db, 'select indrelid::regclass::text as name from pg_index where indexrelid = to_regclass($1)', [
       lock.ofIndex,
     ])
+  }
+  if ('foreignKeysOf' in lock) {
+    return names(
+      db,
+      `select distinct (case conrelid when attrelid then confrelid else conrelid end)::regclass::text as name
+       from pg_attribute join pg_constraint
+         on (conrelid = attrelid and attnum = any(conkey)) or (confrelid = attrelid and attnum = any(confkey))
+       where contype = 'f' and confrelid <> conrelid and attrelid = to_regclass($1) and attname = $2
+       order by name`,
+      [lock.foreignKeysOf, lock.column],
+    )
   }
   return names(
     db,

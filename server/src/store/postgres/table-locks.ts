@@ -8,6 +8,8 @@ export type LockedTable =
   | { readonly table: string }
   | { readonly ofIndex: string }
   | { readonly referencedBy: string; readonly constraint: string | null }
+  /** The tables at the other end of the column's foreign keys: those it refers to, and those that refer to it. */
+  | { readonly foreignKeysOf: string; readonly column: string }
 
 export type TableLock = LockedTable & { readonly mode: LockMode }
 
@@ -34,6 +36,12 @@ export type Kind = {
 export const lockTable =
   (mode: LockMode) =>
   (groups: Groups): readonly TableLock[] => [{ table: groups.table ?? '', mode }]
+
+/** Changes or drops the foreign keys of a column as well. */
+export const lockForeignKeys: Kind['locks'] = ({ table = '', column = '' }) => [
+  { table, mode: 'ACCESS EXCLUSIVE' },
+  { foreignKeysOf: table, column, mode: 'ACCESS EXCLUSIVE' },
+]
 
 /** Who waits for the lock while it is held. */
 export function blockedBy(mode: LockMode): 'readers and writers' | 'writers' | 'nobody' {
