@@ -47,7 +47,7 @@ async function connectWithin(url: string, waitMs: number): Promise<pg.Client> {
 }
 
 /** Own connection: a migration may take longer than the statement timeout of the service. */
-async function connect(url: string): Promise<pg.Client> {
+export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: 5_000,

@@ -1,8 +1,8 @@
 /** What `latchkey migrate` would run: each pending statement with its table locks, and the size of the tables. Changes nothing. */
 import { classifyMigrations } from './classified-migrations.ts'
-import { pendingMigrations } from './migrate.ts'
+import { connect, pendingMigrations } from './migrate.ts'
 import { MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts'
-import { openSession, type Queryable } from './postgres.ts'
+import type { Queryable } from './postgres.ts'
 import type { Statement } from './statement-kinds.ts'
 import type { LockMode, TableLock, Work } from './table-locks.ts'
 
@@ -24,15 +24,15 @@ export async function planMigrations(
 ): Promise<readonly PlannedMigration[]> {
   const pending = await pendingMigrations(url, folder)
   const classified = classifyMigrations(await readMigrations(folder)).filter(({ name }) => pending.includes(name))
-  const session = await openSession(url)
+  const client = await connect(url)
   try {
     const planned: PlannedMigration[] = []
     for (const { name, runs, statements } of classified) {
-      planned.push({ name, runs, statements: await planStatements(session, statements) })
+      planned.push({ name, runs, statements: await planStatements(client, statements) })
     }
     return planned
   } finally {
-    await session.close()
+    await client.end()
   }
 }
 
