@@ -1,9 +1,13 @@
 /** `latchkey doctor`: a set-up that is well is called so, and each way in which it can be broken is named, with its fix. */
 import { once } from 'node:events'
+import { existsSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../tools/free-port.ts'
+import { removeFolder } from '../../../tools/remove-folder.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
 import { TEST_KEYS } from '../rig/make.ts'
 import { startHttpProxy } from '../rig/network/http-proxy.ts'
@@ -178,6 +182,31 @@ describe('the configuration', () => {
     expect(found('configuration')[0]?.remedy).toBe('Correct it and start again. Example: PORT=8080')
     expect(found('migrations')).toMatchObject([{ severity: 'ok' }])
     expect(found('keys')).toEqual([])
+  })
+
+  it('a revocation journal that cannot be written is told; one that does not exist yet is fine, and is not created', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'journal-'))
+    onTestFinished(() => removeFolder(folder))
+    const [journal, absent] = [join(folder, 'revocations.jsonl'), join(folder, 'absent', 'revocations.jsonl')]
+    expect((await doctor({ REVOCATION_JOURNAL: journal })).found('configuration')).toMatchObject([{ severity: 'ok' }])
+    expect(existsSync(journal)).toBe(false)
+    writeFileSync(journal, '')
+    expect((await doctor({ REVOCATION_JOURNAL: journal })).found('configuration')).toMatchObject([{ severity: 'ok' }])
+    for (const [path, code] of [
+      [absent, 'ENOENT'],
+      [folder, 'EISDIR'],
+    ]) {
+      const { status, found } = await doctor({ REVOCATION_JOURNAL: `${path}` })
+      expect(status).toBe(2)
+      expect(found('configuration')).toEqual([
+        {
+          check: 'configuration',
+          severity: 'broken',
+          what: `REVOCATION_JOURNAL, ${path}, cannot be read and written (${code}).`,
+          remedy: 'Create its folder, and let the user of the service write to it and to the file.',
+        },
+      ])
+    }
   })
 
   it('what is right on a laptop only is said elsewhere', async () => {

@@ -1,4 +1,6 @@
 /** Configuration check: every setting can be read, and the settings fit together. */
+import { access, constants, open } from 'node:fs/promises'
+import { dirname } from 'node:path'
 import { type Config, everyOption, readConfig } from '../../config.ts'
 import { openGeoIp } from '../../geoip.ts'
 import { openHostService } from '../../host-service.ts'
@@ -33,6 +35,7 @@ export async function examineConfiguration(
     }),
     ...(await examineGeoIp(config)),
     ...(await examineFiles(config)),
+    ...(await examineJournal(config)),
     ...(await examineHostService(config)),
     ...examinePublic(config),
   ]
@@ -72,6 +75,23 @@ async function examineFiles({ serviceLogo = null, messagesDir = null }: Partial<
     findings.push(broken(CHECK, error.message, 'Correct the files; "latchkey messages print" prints every text.'))
   })
   return findings
+}
+
+/** Does not create the file: it would belong to the user of this command. */
+async function examineJournal({ revocationJournal = null }: Partial<Config>): Promise<readonly Finding[]> {
+  if (revocationJournal === null) return []
+  try {
+    const file = await open(revocationJournal, constants.O_RDWR | constants.O_APPEND).catch(async (error) => {
+      if (error.code !== 'ENOENT') throw error
+      await access(dirname(revocationJournal), constants.W_OK | constants.X_OK)
+    })
+    await file?.close()
+    return []
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const what = `REVOCATION_JOURNAL, ${revocationJournal}, cannot be read and written (${code}).`
+    return [broken(CHECK, what, 'Create its folder, and let the user of the service write to it and to the file.')]
+  }
 }
 
 /** Settings that are fine on a laptop and wrong on a public service. */
