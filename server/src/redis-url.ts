@@ -49,7 +49,8 @@ export function parseRedisUrl(text: string): RedisAddress {
   }
   const [username, password] = readCredentials(credentials)
   const parts = path.split('/').slice(1).map(decode)
-  const parameters = new URLSearchParams(query)
+  // A + stays one, as in the password before the @: only forms write a space so.
+  const parameters = new URLSearchParams(query.replaceAll('+', '%2B'))
   const unknown = [...parameters.keys()].find((name) => kind !== 'sentinel' || !PARAMETERS.includes(name))
   if (unknown !== undefined) throw new Error(`has the unknown parameter "${unknown}"`)
   const sentinel = kind === 'sentinel' ? readSentinel(parts.shift() ?? '', parameters) : null

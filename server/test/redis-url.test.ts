@@ -53,6 +53,15 @@ it.each<[string, Partial<RedisAddress>]>([
       sentinel: { group: 'my master', username: 'b', password: 'c&' },
     },
   ],
+  [
+    'redis+sentinel://:a+b%20c@h1/mymaster?sentinel_password=a+b%20c%2B',
+    {
+      kind: 'sentinel',
+      hosts: [{ host: 'h1', port: 26379 }],
+      password: 'a+b c',
+      sentinel: { group: 'mymaster', username: null, password: 'a+b c+' },
+    },
+  ],
 ])('%s', (text, expected) => {
   expect(parseRedisUrl(text)).toEqual({ ...PLAIN, ...expected })
 })
