@@ -69,11 +69,21 @@ it('of several lines about the same thing the last one counts', () => {
 
 it('the last one is that of the latest time, wherever it is in the file', () => {
   const application = 'app_1'
-  const suspended = line('application.suspended', { application, at: '2026-11-17 10:00:00+00' })
+  // Ids are given out again after a restore, so a later event may have a lower one.
   const restored = line('application.restored', { application, at: '2026-11-17 10:40:00.5+00' })
+  const suspended = line('application.suspended', { application, at: '2026-11-17 10:00:00+00' })
   expect(planReplay([suspended, restored, suspended]).suspended).toEqual([])
   const again = line('application.suspended', { application, at: '2026-11-17 10:40:00.75+00' })
   expect(planReplay([again, suspended, restored]).suspended).toEqual([application])
+})
+
+it('of one transaction, whose events have the same time, the last event counts', () => {
+  const application = 'app_1'
+  const suspended = line('application.suspended', { application })
+  const restored = line('application.restored', { application })
+  expect(planReplay([restored, suspended]).suspended).toEqual([])
+  const again = line('application.suspended', { application })
+  expect(planReplay([again, restored, suspended]).suspended).toEqual([application])
 })
 
 it('a line about something else settles nothing', () => {
