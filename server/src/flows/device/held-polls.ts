@@ -11,7 +11,7 @@ const MAX_HELD = 20_000
 /** Limit per application, so that one application leaves room for the others. */
 const MAX_HELD_PER_APPLICATION = 10_000
 
-/** Timer wheel: one timer for all polls. A wait ends up to one tick late; the wheel is longer than the longest wait. */
+/** Timer wheel: one timer for all polls. A wait ends up to two ticks late; the wheel is longer than the longest wait. */
 const TICK_MS = 250
 const SLOTS = 128
 

@@ -60,11 +60,12 @@ test('a later poll of the same code releases the earlier one only once it is hel
   expect(await last).toBe('decided')
 })
 
-test('a wait ends after its time, at most one tick later', async () => {
+test('a wait ends after its time, at most one tick later, whichever other polls end before', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
     const polls = createHeldPolls()
     const held = open(polls, 'one')
+    open(polls, 'other').close()
     let ended: string | null = null
     const waiting = held.until(10_000).then((woken) => {
       ended = woken
