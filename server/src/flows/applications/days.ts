@@ -48,8 +48,9 @@ async function countNextDay(context: Counting, tx: Transaction): Promise<boolean
   return true
 }
 
+/** A lock of its own: a process that counts days ends early only if another one continues with them. */
 async function countToday(context: Counting, tx: Transaction): Promise<void> {
-  if (!(await tryLockByName(tx, 'counting_days'))) return
+  if (!(await tryLockByName(tx, 'counting_today'))) return
   const today = startOfDay(await readClock(tx))
   await countBatches(context, tx, today, (after) => listBusyIds(tx, today, { after, grants: BUSY, limit: BATCH }))
 }

@@ -12,6 +12,7 @@ export type AdvisoryLock =
   | 'application_changes'
   | 'audit_seals'
   | 'counting_days'
+  | 'counting_today'
   | 'device_code_partitions'
   | 'dropping_partitions'
   | 'forgetting_grants'

@@ -15,6 +15,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
     '@dropping_partitions',
     '@forgetting_grants',
     '@counting_days',
+    '@counting_today',
     '@restoring',
   ],
   ['@entry:', '@sign_in:', '@user_code:'],
