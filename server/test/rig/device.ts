@@ -36,6 +36,7 @@ export function post(
     method?: string
     /** Local address of the connection. */
     localAddress?: string
+    signal?: AbortSignal
   },
 ): Promise<WireAnswer> {
   const query = sent.query ? `?${new URLSearchParams(sent.query)}` : ''
@@ -49,7 +50,13 @@ export function post(
   return new Promise((resolve, reject) => {
     const outgoing = request(
       `${address}${path}${query}`,
-      { method: sent.method ?? 'POST', agent, headers, ...(sent.localAddress && { localAddress: sent.localAddress }) },
+      {
+        method: sent.method ?? 'POST',
+        agent,
+        headers,
+        ...(sent.localAddress && { localAddress: sent.localAddress }),
+        ...(sent.signal && { signal: sent.signal }),
+      },
       (response) => {
         const chunks: Buffer[] = []
         response.on('data', (chunk) => chunks.push(chunk))

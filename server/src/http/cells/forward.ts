@@ -135,7 +135,10 @@ export function createForwarder(
         const { response, answerHere } = misrouted
         const released = error instanceof Released
         count.add(released || error instanceof Abandoned ? 'abandoned' : 'failed')
-        if (error instanceof Abandoned) return
+        if (error instanceof Abandoned) {
+          if (!response.headersSent) response.statusCode = CLIENT_CLOSED_REQUEST
+          return
+        }
         if (released && answerHere) return answerHere()
         if (!response.headersSent) throw new Refusal('unavailable')
         // The response has begun: only a closed connection tells the client that it is incomplete.
@@ -164,6 +167,9 @@ class Stale extends Error {}
 
 /** The client disconnected before it had the whole response. */
 class Abandoned extends Error {}
+
+/** Status of an abandoned request in metrics and the log, as in nginx. Otherwise they would say 200. */
+const CLIENT_CLOSED_REQUEST = 499
 
 /** The poll was released before the other cell answered. */
 class Released extends Error {}

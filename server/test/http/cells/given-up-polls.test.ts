@@ -18,6 +18,7 @@ async function listen(server: Server): Promise<string> {
 async function startForwarding(cell: (socket: Socket) => void) {
   const counted: string[] = []
   const heldMs: number[] = []
+  const statuses: number[] = []
   const asked = Promise.withResolvers<void>()
   const other = createServer({ allowHalfOpen: true }, (socket) => {
     socket.on('error', () => {}).once('data', () => asked.resolve())
@@ -40,12 +41,14 @@ async function startForwarding(cell: (socket: Socket) => void) {
       const answerHere = async () => void response.end('here')
       const about = { to, target: '/', requestId: 'id', address: null, body: Buffer.alloc(0) }
       const onHeld = (ms: number) => void heldMs.push(ms)
-      void forwarder.forward({ ...about, request, response, answerHere, onHeld })
+      const forwarded = forwarder.forward({ ...about, request, response, answerHere, onHeld })
+      void forwarded.then(() => statuses.push(response.statusCode))
     }),
   )
-  const answer = post(address, '/', { headers: { prefer: 'wait=20' } })
+  const client = new AbortController()
+  const answer = post(address, '/', { headers: { prefer: 'wait=20' }, signal: client.signal })
   await asked.promise
-  return { forwarder, counted, heldMs, answer }
+  return { forwarder, counted, heldMs, statuses, client, answer }
 }
 
 test('an answer that was sent before the other cell hears that we stop is passed on', async () => {
@@ -79,4 +82,12 @@ test('an answer that the other cell breaks off is a failure', async () => {
   )
   await expect(answer).rejects.toThrow()
   await expect.poll(() => counted).toEqual(['failed'])
+})
+
+test('a request whose client leaves is recorded as closed by the client', async () => {
+  const { counted, statuses, client, answer } = await startForwarding(() => {})
+  client.abort()
+  await expect(answer).rejects.toThrow()
+  await expect.poll(() => statuses).toEqual([499])
+  expect(counted).toEqual(['abandoned'])
 })
