@@ -6,6 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { byService } from '../../core/audit/actor.ts'
 import type { JournalLine } from '../../core/restore/journal-line.ts'
 import { planReplay } from '../../core/restore/replay.ts'
+import { planSettlement } from '../../core/restore/settlement.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { tryLockByName } from '../../store/postgres/advisory-locks.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
@@ -24,9 +25,6 @@ import { eraseAgain, type RepeatedCounts, repeatEndings } from './repeat.ts'
 
 /** Actor of everything that is ended again. */
 export const BY_RESTORE = byService('restore')
-
-/** Without a journal: a new history whose newest `last_signed_at` is younger is a failover, not a restore. */
-const FAILED_OVER_MS = 60_000
 
 /** While another process settles: number of attempts, and the pause between them. */
 const TRIES = 300
@@ -77,27 +75,17 @@ async function inTurn<T>(db: Postgres, work: (tx: Transaction) => Promise<T>): P
 }
 
 async function settleLocked(tx: Transaction, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {
-  const { current, known } = await readHistoryState(tx)
-  const [newest] = await readRestores(tx, 1)
+  const { current } = await readHistoryState(tx)
+  if (current === null) return null
+  const [newest = null] = await readRestores(tx, 1)
   const lost = await findLost(tx, lines)
-  if (current === null || (current === known && lost.length === 0)) return null
   const journalled = lines.length > 0
-  if (known === null && lost.length === 0) {
-    await insertRestore(tx, { history: current, lostSince: null, journalled, finished: true })
-    return null
-  }
-  // Another machine settled the restore before this one, with its own journal.
-  const isMore = newest !== undefined && newest.history === current && !newest.finished
-  if (isMore) return repeat(tx, lost, newest, null)
-
-  const { at, now } = await readLastActivity(tx)
-  const isFailover = lost.length === 0 && (journalled || (at !== null && now - at < FAILED_OVER_MS))
-  const finished = lost.length === 0 && journalled
-  await insertRestore(tx, { history: current, lostSince: at ?? now, journalled, finished })
-  if (finished) return null
-  const [restore] = await readRestores(tx, 1)
-  if (!restore) throw new Error('a row that was inserted is missing')
-  const closed = isFailover ? null : await closeCodes(tx)
+  const { at: lastActiveAt, now } = await readLastActivity(tx)
+  const plan = planSettlement({ current, newest, hasLost: lost.length > 0, journalled, lastActiveAt, now })
+  if (plan === null) return null
+  const restore = plan.record ? await insertRestore(tx, { history: current, journalled, ...plan.record }) : newest
+  if (restore === null || restore.finished) return null
+  const closed = plan.closes ? await closeCodes(tx) : null
   return repeat(tx, lost, restore, closed)
 }
 

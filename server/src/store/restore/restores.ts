@@ -50,13 +50,16 @@ export async function readLastActivity(db: Queryable): Promise<LastActivity> {
 
 export type NewRestore = Pick<Restore, 'history' | 'lostSince' | 'journalled' | 'finished'>
 
-export async function insertRestore(tx: Transaction, restore: NewRestore): Promise<void> {
+export async function insertRestore(tx: Transaction, restore: NewRestore): Promise<Restore> {
   const { history, lostSince, journalled, finished } = restore
-  await tx.query(
+  const { rows } = await tx.query<Restore>(
     `insert into restores (history, noticed_at, lost_since, journalled, finished_at)
-     values ($1, now(), $2, $3, case when $4 then now() end)`,
+     values ($1, now(), $2, $3, case when $4 then now() end) returning ${RESTORE}`,
     [history, lostSince === null ? null : new Date(lostSince), journalled, finished],
   )
+  const [inserted] = rows
+  if (!inserted) throw new Error('a row that was inserted is missing')
+  return inserted
 }
 
 /** `journalled`: a journal had lines whose commits were lost. */
