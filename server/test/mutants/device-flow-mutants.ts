@@ -34,14 +34,14 @@ const changed: readonly Changed[] = [
   ],
   [
     'flow-lease-not-saved',
-    'flows/device/poll.ts',
+    'flows/device/look.ts',
     "if (step.answer === 'deliver') await saveDeviceCode(tx, step.next)",
     '',
     'two polls at once both collect the credentials',
   ],
   [
     'flow-no-repeat',
-    'flows/device/poll.ts',
+    'flows/device/look.ts',
     "if (found?.status === 'used' && !repetition) return INVALID",
     "if (found?.status === 'used') return INVALID",
     'a client that lost the answer never gets it, although it sent an Idempotency-Key',

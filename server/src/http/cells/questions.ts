@@ -9,7 +9,7 @@ import { type Cells, QUESTIONS, type Question } from '../../flows/cells/cells.ts
 import type { Context } from '../../flows/context.ts'
 import { type DeliveryTicket, type Settlement, settleInHolderCell } from '../../flows/device/deliver.ts'
 import { closeClaimedCode, giveBackCode, handOverCode } from '../../flows/device/hand-over.ts'
-import { type Look, lookHere } from '../../flows/device/poll.ts'
+import { type Look, lookHere } from '../../flows/device/look.ts'
 import { wakePolls } from '../../flows/device/wake-polls.ts'
 import { receiveDialog } from '../../flows/dialog/hand-over.ts'
 import { signCellResponse, verifyCellRequest } from '../../secrets/cells/cell-message.ts'
