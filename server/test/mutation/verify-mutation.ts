@@ -3,7 +3,7 @@
  * A mutant that no test notices is a survivor: judged.json says why it may stay, and any other is printed.
  *
  *   npm run verify:mutation                        400 lines of core/ and secrets/, drawn by a seed
- *   npm run verify:mutation -- --full              all of core/ and secrets/, then 400 lines of the device and grant flows
+ *   npm run verify:mutation -- --full              all of core/ and secrets/, then 300 lines of the device and grant flows
  *   npm run verify:mutation -- --part secrets      one part of them, or `flows`
  *
  * `--full` and `--part flows` keep the result of each part for the same seed and the same content of server/, and continue
@@ -21,7 +21,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 const RESULTS = join(ROOT, '.verify', 'mutation')
 
 /** Lines that are drawn. Most have one mutant. */
-const LINES = 400
+const LINES = { pure: 400, flows: 300 }
 
 /** Lines of the flows per run of Stryker. Their tests use PostgreSQL and Redis and take long: a stopped call repeats one run only. */
 const LINES_AT_ONCE = 100
@@ -58,7 +58,7 @@ else if (values.full) {
   await testFlows()
 } else {
   console.log(`seed: ${seed}`)
-  passed = judge('a part of core and secrets', test('pure', drawLines(CORE_AND_SECRETS)), false)
+  passed = judge('a part of core and secrets', test('pure', drawLines(CORE_AND_SECRETS, LINES.pure)), false)
 }
 process.exitCode = passed ? 0 : 1
 
@@ -66,7 +66,7 @@ async function testFlows(): Promise<void> {
   const { databaseUrl, redisUrl } = await startEngines()
   process.env.DATABASE_URL ??= databaseUrl
   process.env.REDIS_URL ??= redisUrl
-  const drawn = drawLines(FLOWS)
+  const drawn = drawLines(FLOWS, LINES.flows)
   const mutants = Array.from({ length: Math.ceil(drawn.length / LINES_AT_ONCE) }, (_, part) => {
     const lines = drawn.slice(part * LINES_AT_ONCE, (part + 1) * LINES_AT_ONCE)
     return once(`flows-${seed}-${part + 1}`, () => test('flows', lines))
@@ -98,7 +98,7 @@ function test(tests: 'pure' | 'flows', files: readonly string[]): readonly Teste
 }
 
 /** Lines with code, as ranges of Stryker. What spans several lines is left out. */
-function drawLines(patterns: readonly string[]): readonly string[] {
+function drawLines(patterns: readonly string[], count: number): readonly string[] {
   const random = randomFrom(seed)
   const lines = globSync([...patterns], { cwd: ROOT }).flatMap((file) =>
     readFileSync(join(ROOT, file), 'utf8')
@@ -108,7 +108,7 @@ function drawLines(patterns: readonly string[]): readonly string[] {
       ),
   )
   const drawn = lines.map((line) => ({ line, at: random() })).sort((one, other) => one.at - other.at)
-  return drawn.slice(0, LINES).map(({ line }) => line)
+  return drawn.slice(0, count).map(({ line }) => line)
 }
 
 function judge(name: string, mutants: readonly TestedMutant[], whole = true): boolean {

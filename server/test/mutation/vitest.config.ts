@@ -3,12 +3,17 @@ import { defineConfig } from 'vitest/config'
 
 const PURE = { include: ['server/test/core/**/*.test.ts', 'server/test/secrets/**/*.test.ts'] }
 
+/** Only tests whose servers run in their own process: a mutant is not active in another. */
 const FLOWS = {
   include: [
     'server/test/flows/{device,grants}/**/*.test.ts',
     'server/test/flows/*.test.ts',
+    'server/test/flows/applications/usage-counters.test.ts',
     'server/test/conformance/*.test.ts',
     'server/test/races/*.test.ts',
+    'server/test/attacks/{device,grants}/*.test.ts',
+    'server/test/cells/{codes-across-cells,expired-codes,lost-hand-overs}.test.ts',
+    'server/test/faults/network/lost-answers.test.ts',
   ],
   setupFiles: ['server/test/rig/engines/lock-order.ts', 'server/test/rig/engines/long-timeouts.ts'],
   globalSetup: 'server/test/rig/engines/engines.ts',
