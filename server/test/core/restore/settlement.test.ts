@@ -36,7 +36,9 @@ test('after a restore, everything since the last activity may be lost: codes and
 })
 
 test('without any activity, the lost time begins now', () => {
-  expect(plan({ lastActiveAt: null })).toEqual({ record: { lostSince: NOW, finished: false }, closes: true })
+  for (const now of [NOW, 0]) {
+    expect(plan({ lastActiveAt: null, now })).toEqual({ record: { lostSince: now, finished: false }, closes: true })
+  }
 })
 
 test('a journal that misses nothing finishes a new history at once', () => {
