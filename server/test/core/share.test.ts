@@ -80,6 +80,13 @@ describe('an application', () => {
     )
   })
 
+  test('gets a code from the reserve only when the bucket is full', () => {
+    const asked = { limit: 60, now: 0, own: 0, part: 1 }
+    const full = filled(60, { main: 1, reserve: 0 })
+    expect(takeCode({ ...asked, fill: EMPTY_FILL })).toMatchObject({ passed: true, from: 'main' })
+    expect(takeCode({ ...asked, fill: full })).toMatchObject({ passed: true, from: 'reserve' })
+  })
+
   test('that was refused is told how long to wait', () => {
     const fill = { main: burstOf(60), reserve: burstOf(60), at: 0 }
     expect(takeCode({ limit: 60, fill, now: 0, own: 0, part: 1 })).toEqual({ passed: false, fill, waitMs: 2_000 })
