@@ -58,7 +58,7 @@ export type KeysetProblem = { readonly problem: string }
 
 export function parseKeyset(text: string): Keyset | KeysetProblem {
   const byId = new Map<number, SigningKey>()
-  for (const entry of text.split(/[\s,]+/).filter((part) => part !== '')) {
+  for (const entry of text.split(/[\s,]/).filter((part) => part !== '')) {
     const match = /^(\d{1,3}):([A-Za-z0-9_-]{43})$/.exec(entry)
     if (!match) return { problem: 'each key is written as id:key, a number and 43 base64url characters' }
     const id = Number(match[1])

@@ -3,12 +3,10 @@
  * is that of @zxcvbn-ts/language-common; it is loaded when a password is chosen, because nothing else needs it.
  */
 
-/** Words of the list that are shorter match too much by accident. */
-const MIN_STEM = 3
+/** Shorter stems, context words and runs (`qwe`, `123`, `aaa`) match too much by accident. */
+const MIN_PIECE = 3
 /** A password made of three unrelated words is a passphrase. */
 const MAX_STEMS = 2
-/** Shortest keyboard run, sequence or repetition that counts as one: `qwe`, `123`, `aaa`. */
-const MIN_RUN = 3
 
 /** Famous and not on the list. */
 const EXTRA_PASSWORDS = ['correcthorsebatterystaple', 'a1b2c3d4e5f6']
@@ -51,9 +49,7 @@ function createIsCommonPassword(listed: readonly string[], keyboards: readonly K
 /** `dragon12` lists `dragon`, too: only the digits differ from one user to the next. */
 function stemsOf(listed: readonly string[]): ReadonlySet<string> {
   const stems = new Set<string>()
-  for (const each of listed) {
-    for (const stem of [each, withoutEnd(each)]) if (stem.length >= MIN_STEM) stems.add(folded(stem))
-  }
+  for (const each of listed) stems.add(folded(each)).add(folded(withoutEnd(each)))
   return stems
 }
 
@@ -99,8 +95,8 @@ function folded(text: string): string {
 function wordsOf(context: readonly string[]): ReadonlySet<string> {
   const words = context
     .map((each) => each.normalize('NFKC').toLowerCase())
-    .flatMap((each) => [each, ...each.split('@', 1), ...each.split(/[^\p{L}\p{N}]+/u)])
-  return new Set(words.filter((word) => word.length >= MIN_STEM).map(folded))
+    .flatMap((each) => [each, ...each.split('@', 1), ...each.split(/[^\p{L}\p{N}]/u)])
+  return new Set(words.map(folded))
 }
 
 /** Every pair of neighbouring keys, shifted or not. */
@@ -136,11 +132,11 @@ function minStems(text: string, { stems, words, isRun }: Pieces): number {
   const min: number[] = [0]
   for (let end = 1; end <= characters.length; end += 1) {
     let best = isSeparator(characters[end - 1] ?? '') ? (min[end - 1] ?? Infinity) : Infinity
-    for (let start = end - MIN_STEM; start >= 0; start -= 1) {
+    for (let start = end - MIN_PIECE; start >= 0; start -= 1) {
       const before = min[start] ?? Infinity
       if (before >= best) continue
       const piece = fold.slice(start, end).join('')
-      if (words.has(piece) || (end - start >= MIN_RUN && isRun(characters.slice(start, end)))) best = before
+      if (words.has(piece) || isRun(characters.slice(start, end))) best = before
       else if (stems.has(piece)) best = Math.min(best, before + 1)
     }
     min.push(best)

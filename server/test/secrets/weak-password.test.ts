@@ -86,6 +86,10 @@ describe('accepted', () => {
     expect(isCommonPassword('halvorsen-2026', context)).toBe(false)
   })
 
+  test('what has a name of two letters in it', () => {
+    expect(isCommonPassword('xq-xq-xq-xq-xq', ['xq'])).toBe(false)
+  })
+
   const among = (texts: readonly string[]) => texts[randomInt(texts.length)] ?? ''
 
   test('random passwords, and passphrases of four words: all but one in a thousand', () => {

@@ -16,7 +16,7 @@ export type StoredResponse = { readonly keyId: number; readonly bytes: Buffer }
 export function encryptResponse(keys: Keyset, text: string, idempotencyKey: string): StoredResponse {
   const nonce = randomBytes(NONCE_BYTES)
   const cipher = createCipheriv(ALGORITHM, encryptionKey(keys.signing, idempotencyKey), nonce)
-  const bytes = Buffer.concat([nonce, cipher.update(text, 'utf8'), cipher.final()])
+  const bytes = Buffer.concat([nonce, cipher.update(text), cipher.final()])
   return { keyId: keys.signing.id, bytes: Buffer.concat([bytes, cipher.getAuthTag()]) }
 }
 

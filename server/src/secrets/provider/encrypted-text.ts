@@ -17,7 +17,7 @@ const TAG_BYTES = 16
 export function encryptText(keys: Keyset, purpose: EncryptionPurpose, bound: string, text: string): Buffer {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, keyFor(keys.signing, purpose, bound), iv)
-  const encrypted = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  const encrypted = Buffer.concat([cipher.update(text), cipher.final()])
   return Buffer.concat([Buffer.of(keys.signing.id), iv, cipher.getAuthTag(), encrypted])
 }
 
