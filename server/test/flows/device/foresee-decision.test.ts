@@ -64,3 +64,9 @@ it('a decided code is not open; a disabled user and an account without codes are
   await savePolicy(service.context, administrator.id, rules)
   expect(await foresee(open, administrator)).toMatchObject({ entry: 'barred', grantable: false })
 })
+
+it('a text that is no user code, and a user code that nobody has', async () => {
+  const user = await clerk()
+  expect(await foresee('no code', user)).toBeNull()
+  expect(await foresee('', user)).toBeNull()
+})
