@@ -12,6 +12,8 @@ const FLOWS = {
     'server/test/conformance/*.test.ts',
     'server/test/races/*.test.ts',
     'server/test/attacks/{device,grants}/*.test.ts',
+    'server/test/manage/*.test.ts',
+    'server/test/http/preview.test.ts',
     'server/test/cells/{codes-across-cells,expired-codes,lost-hand-overs}.test.ts',
     'server/test/faults/network/lost-answers.test.ts',
   ],
