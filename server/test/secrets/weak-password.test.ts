@@ -86,7 +86,7 @@ describe('accepted', () => {
     expect(isCommonPassword('halvorsen-2026', context)).toBe(false)
   })
 
-  test('what has a name of two letters in it', () => {
+  test('a password that contains an account name of two letters', () => {
     expect(isCommonPassword('xq-xq-xq-xq-xq', ['xq'])).toBe(false)
   })
 

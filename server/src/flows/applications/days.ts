@@ -48,7 +48,10 @@ async function countNextDay(context: Counting, tx: Transaction): Promise<boolean
   return true
 }
 
-/** A lock of its own: a process that counts days ends early only if another one continues with them. */
+/**
+ * Takes another lock than `countNextDay`. With the same one, a process that counts today would stop the process that
+ * counts past days, and days would be left until the next run.
+ */
 async function countToday(context: Counting, tx: Transaction): Promise<void> {
   if (!(await tryLockByName(tx, 'counting_today'))) return
   const today = startOfDay(await readClock(tx))

@@ -65,7 +65,7 @@ it('a decided code is not open; a disabled user and an account without codes are
   expect(await foresee(open, administrator)).toMatchObject({ entry: 'barred', grantable: false })
 })
 
-it('a text that is no user code, and a user code that nobody has', async () => {
+it('an empty or malformed user code finds no device code, so there is nothing to foresee', async () => {
   const user = await clerk()
   expect(await foresee('no code', user)).toBeNull()
   expect(await foresee('', user)).toBeNull()

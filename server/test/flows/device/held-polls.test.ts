@@ -60,7 +60,7 @@ test('a later poll of the same code releases the earlier one only once it is hel
   expect(await last).toBe('decided')
 })
 
-test('a wait ends after its time, at most one tick later, whichever other polls end before', async () => {
+test('a wait of whole ticks ends after its time, at most one tick later, whichever other polls end before', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] })
   try {
     const polls = createHeldPolls()
