@@ -53,15 +53,22 @@ import { readThisCell } from './store/cells/map.ts'
 import { createBatchedReads } from './store/device/batched-reads.ts'
 import { markSigning } from './store/operator/signing-keys.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
-import { openPostgres } from './store/postgres/postgres.ts'
+import { openPostgres, type PostgresOptions } from './store/postgres/postgres.ts'
 import { tracePostgres } from './store/postgres/traced.ts'
 import { openConfiguredJournal } from './store/restore/journal.ts'
 import { countEvents } from './telemetry/counting-events.ts'
 import { createCounts } from './telemetry/counts.ts'
 import type { Telemetry } from './telemetry/open-telemetry.ts'
 
-/** `traced`: wraps PostgreSQL, the gate and the limiter so that their calls appear as spans. */
-export async function createContext(config: Config, traced = false): Promise<Context> {
+type ContextOptions = Pick<PostgresOptions, 'connectMs'> & {
+  /** Wraps PostgreSQL, the gate and the limiter so that their calls appear as spans. */
+  readonly traced?: boolean
+}
+
+export async function createContext(
+  config: Config,
+  { traced = false, ...options }: ContextOptions = {},
+): Promise<Context> {
   const counts = createCounts(everyRoute)
   const events = countEvents(createEvents(config.logLevel, aboutRequest), counts)
   const geoip = await openGeoIp(config.geoipCityFile, config.geoipAsnFile)
@@ -69,7 +76,11 @@ export async function createContext(config: Config, traced = false): Promise<Con
   const serviceLogo = await readLogoFile(config.serviceLogo)
   const hostService = await openHostService(config)
   const journal = await openConfiguredJournal(config.revocationJournal)
-  const postgres = openPostgres(config.databaseUrl, config.databaseConnections, { requestId: readRequestId, journal })
+  const postgres = openPostgres(config.databaseUrl, config.databaseConnections, {
+    ...options,
+    requestId: readRequestId,
+    journal,
+  })
   const db = traced ? tracePostgres(postgres) : postgres
   const cells =
     config.cell === null
@@ -154,7 +165,7 @@ export async function startService(config: Config): Promise<RunningService> {
   const tracesUrl = config.otlpTracesUrl ?? appendPath(config.otlpUrl, 'v1/traces')
   const metricsUrl = config.otlpMetricsUrl ?? appendPath(config.otlpUrl, 'v1/metrics')
   const traced = tracesUrl !== null
-  const context = await createContext(config, traced)
+  const context = await createContext(config, { traced })
   const server = createHttpServer(context, traced)
   const readMetrics = createMetricsReader(context)
   const close = [() => closeContext(context)]

@@ -16,7 +16,7 @@ async function serve(processes: number | null): Promise<void> {
 try {
   const wiring: Wiring = {
     serve,
-    createContext: async (config) => (await app()).createContext(config),
+    createContext: async (...settings) => (await app()).createContext(...settings),
     closeContext: async (context) => (await app()).closeContext(context),
   }
   // Two arguments: "latchkey help audit" describes the same command as "latchkey audit --help".

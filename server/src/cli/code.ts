@@ -11,7 +11,7 @@ import { enterUserCode } from '../flows/device/enter-code.ts'
 import { foreseeDecision } from '../flows/device/foresee-decision.ts'
 import { findAccount } from '../store/accounts/accounts.ts'
 import { findUser } from '../store/accounts/users.ts'
-import type { Queryable } from '../store/postgres/postgres.ts'
+import { COMMAND_CONNECT_MS, type Queryable } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
@@ -148,7 +148,8 @@ export async function asUser(
   options: Who,
   work: (context: Context, userId: string) => Promise<void>,
 ): Promise<void> {
-  const context = await wiring.createContext({ ...readConfig(everyOption), logLevel: 'silent' })
+  const config = { ...readConfig(everyOption), logLevel: 'silent' } as const
+  const context = await wiring.createContext(config, { connectMs: COMMAND_CONNECT_MS })
   try {
     await work(context, await findUserId(context.db, options))
   } finally {

@@ -2,7 +2,7 @@
 import { styleText } from 'node:util'
 import type { Command } from 'commander'
 import { type Config, hasPostgresPassword } from '../config.ts'
-import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
+import { COMMAND_CONNECT_MS, openPostgres, type Postgres } from '../store/postgres/postgres.ts'
 import { type OutputOptions, print } from './client/output.ts'
 import { examineClocks } from './doctor/clocks.ts'
 import { examineConfiguration, isLocal, readValidSettings } from './doctor/configuration.ts'
@@ -31,7 +31,8 @@ async function examine(): Promise<readonly Finding[]> {
   // Imported lazily: no other command uses the Redis client.
   const { examineRedis } = await import('./doctor/redis.ts')
   const redis = config.redisUrl === undefined ? null : await examineRedis(config.redisUrl)
-  const db = config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2)
+  const db =
+    config.databaseUrl === undefined ? null : openPostgres(config.databaseUrl, 2, { connectMs: COMMAND_CONNECT_MS })
   try {
     const database = db ? await examineDatabase(db, config, redis) : { findings: [], ready: false }
     const connections = config.publicUrl !== undefined && isLocal(config.publicUrl) ? [] : examineConnections(config)

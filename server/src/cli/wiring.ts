@@ -1,7 +1,7 @@
 /** Dependencies of commands beside their arguments. */
 import { type Config, readConfig } from '../config.ts'
 import type { Context } from '../flows/context.ts'
-import { openPostgres, type Postgres } from '../store/postgres/postgres.ts'
+import { COMMAND_CONNECT_MS, openPostgres, type Postgres, type PostgresOptions } from '../store/postgres/postgres.ts'
 import { openConfiguredJournal } from '../store/restore/journal.ts'
 
 /**
@@ -11,14 +11,15 @@ import { openConfiguredJournal } from '../store/restore/journal.ts'
 export type Wiring = {
   /** Null: this process serves requests itself. */
   serve(processes: number | null): Promise<void>
-  createContext(config: Config): Promise<Context>
+  createContext(config: Config, options: Pick<PostgresOptions, 'connectMs'>): Promise<Context>
   closeContext(context: Context): Promise<void>
 }
 
 /** Runs `work` with a pool of two connections, enough for any command, and closes it. */
 export async function withDatabase<T>(databaseUrl: string, work: (db: Postgres) => Promise<T>): Promise<T> {
   const { revocationJournal } = readConfig(['revocationJournal'])
-  const db = openPostgres(databaseUrl, 2, { journal: await openConfiguredJournal(revocationJournal) })
+  const journal = await openConfiguredJournal(revocationJournal)
+  const db = openPostgres(databaseUrl, 2, { connectMs: COMMAND_CONNECT_MS, journal })
   try {
     return await work(db)
   } finally {

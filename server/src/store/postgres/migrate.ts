@@ -13,7 +13,7 @@ import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
 import { type Batches, listMigrations, MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts'
 import { examineConnection } from './pooler.ts'
-import { type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
+import { COMMAND_CONNECT_MS, type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
 
 /**
  * Applies missing migrations and returns their names. Safe to run from several processes at once. Waits up to `waitMs` for
@@ -50,7 +50,7 @@ async function connectWithin(url: string, waitMs: number): Promise<pg.Client> {
 export async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: COMMAND_CONNECT_MS,
     application_name: 'latchkey migrate',
   })
   // The query reports a broken connection as well; without a listener, the event would end the process.

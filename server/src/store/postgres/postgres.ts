@@ -82,10 +82,17 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, (text: string) => Date.parse(text))
 types.setTypeParser(INT8, Number)
 
+/** Time to connect, for a request: after it, an error is the better answer. */
+const CONNECT_MS = 1_000
+
+/** The same for a command, behind which nobody queues. */
+export const COMMAND_CONNECT_MS = 5_000
+
 /** Size of the pool for polls. */
 const READ_CONNECTIONS = 2
 
 export type PostgresOptions = {
+  readonly connectMs?: number
   /** Id of the request that is being answered; null: none. */
   readonly requestId?: () => string | null
   /** Null: there is none. A transaction returns when what it ended is in the journal (store/restore/journal.ts). */
@@ -93,13 +100,13 @@ export type PostgresOptions = {
 }
 
 export function openPostgres(url: string, connections: number, options: PostgresOptions = {}): Postgres {
-  const { requestId = () => null, journal = null } = options
+  const { connectMs = CONNECT_MS, requestId = () => null, journal = null } = options
   const pooler = createPooler()
   const settings: pg.PoolConfig = {
     connectionString: url,
     types,
     onConnect: pooler.recognise,
-    connectionTimeoutMillis: 1_000,
+    connectionTimeoutMillis: connectMs,
     statement_timeout: 2_000,
     lock_timeout: 1_500,
     idle_in_transaction_session_timeout: 10_000,
@@ -142,7 +149,7 @@ export async function openSession(url: string): Promise<Session> {
   const client = new pg.Client({
     connectionString: url,
     types,
-    connectionTimeoutMillis: 5_000,
+    connectionTimeoutMillis: COMMAND_CONNECT_MS,
     keepAlive: true,
     options: '-c timezone=UTC',
   })

@@ -10,8 +10,10 @@ import { postNative } from '../../rig/credentials.ts'
 import { Device } from '../../rig/device.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { type OwnPostgres, startOwnPostgres } from '../../rig/engines/own-postgres.ts'
-import { type MadeApplication, makeAccount, makeApplication, makeConfig } from '../../rig/make.ts'
+import { type MadeApplication, makeAccount, makeApplication, makeConfig, makeEnvironment } from '../../rig/make.ts'
+import { startFaultProxy } from '../../rig/network/fault-proxy.ts'
 import { type PostgresWire, startPostgresWire } from '../../rig/network/postgres-wire.ts'
+import { runCommand } from '../../rig/process/command.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { spawnTied } from '../../rig/process/tied-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -95,6 +97,21 @@ describe('while another session locks a table', () => {
     const again = { refresh_token: connected.refreshToken }
     expect((await postNative(server, service.application, '/auth/oauth/refresh', again)).status).toBe(200)
   })
+})
+
+it('a command waits longer for a connection than a request does', async () => {
+  const service = await startTestService()
+  const url = new URL(service.database.url)
+  const delays = [1_500]
+  const proxy = await startFaultProxy({ port: Number(url.port) }, { delayMs: () => delays.shift() ?? 0 })
+  url.port = String(proxy.port)
+  const environment = makeEnvironment({ DATABASE_URL: url.href })
+  const { user_code } = await service.device().code()
+  const args = ['code', 'grant', user_code, '--account', service.account.slug, '--user', service.user.email]
+  const ended = await runCommand(args, { environment })
+  expect([ended.status, ended.stderr]).toEqual([0, ''])
+  await proxy.stop()
+  await service.stop()
 })
 
 const STRACE = spawnSync('strace', ['-V'], { stdio: 'ignore' }).status === 0
