@@ -2,6 +2,7 @@
  * Polls in closed loops, half over kept connections, half over a new connection each: counts the answers, and the
  * connections that ended without one.
  */
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import { openRawConnection, type RawHead } from '../../rig/network/raw-connection.ts'
 
 export type PollCounts = { answered: number; unanswered: number }
@@ -15,7 +16,6 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
     if (status === 400) counts.answered += 1
     else counts.unanswered += 1
   }
-  const pause = () => new Promise((resolve) => setTimeout(resolve, everyMs))
   const poll = async (form: string, kept: boolean) => {
     const request = Buffer.from(
       `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n` +
@@ -24,7 +24,9 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
     const connection = openRawConnection(address)
     while (!ended) {
       count(await connection.send(request))
-      if (everyMs > 0) await pause()
+      if (everyMs > 0) await sleep(everyMs)
+      // A client that stood still for longer than the drain notices that its idle connection was closed, before it sends.
+      await setImmediate()
     }
     connection.close()
   }

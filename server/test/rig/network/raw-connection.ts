@@ -33,7 +33,7 @@ export function openRawConnection(address: string): RawConnection {
       answered(head)
     })
     opened.on('error', ended)
-    opened.on('close', () => socket === opened && ended())
+    opened.on('end', () => socket === opened && ended())
     return opened
   }
   return {
