@@ -14,7 +14,7 @@ const FLOWS = {
     'server/test/attacks/{device,grants}/*.test.ts',
     'server/test/manage/*.test.ts',
     'server/test/http/preview.test.ts',
-    'server/test/cells/{codes-across-cells,expired-codes,lost-hand-overs}.test.ts',
+    'server/test/cells/{codes-across-cells,during-a-move,expired-codes,lost-hand-overs,moving}.test.ts',
     'server/test/faults/network/lost-answers.test.ts',
   ],
   setupFiles: ['server/test/rig/engines/lock-order.ts', 'server/test/rig/engines/long-timeouts.ts'],

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
 import { groupDigits } from '../../../src/core/device/user-code.ts'
 import { showDeviceCode } from '../../../src/flows/device/decide.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -25,6 +25,11 @@ beforeAll(async () => {
   // PostgreSQL logs every statement with its parameters.
   await service.database.query(`do $$ begin
     execute format('alter database %I set log_min_duration_statement = 0', current_database()); end $$`)
+  // Sessions that are open already do not: the service has to open others.
+  await service.database.query(
+    'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
+  )
+  await vi.waitFor(() => service.context.db.query('select 1'), 10_000)
 })
 afterAll(async () => {
   await service?.stop()
