@@ -2,6 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { checkDigit } from '../../src/core/device/user-code.ts'
+import { USER_MISSES } from '../../src/core/sign-in/attempts.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../src/flows/device/decide.ts'
 import { enterCode } from '../../src/flows/device/enter-code.ts'
 import { bucketOf } from '../../src/secrets/bucket.ts'
@@ -60,6 +61,18 @@ test('a rejection in another cell is delivered once', async () => {
   expect((await all.device(B).poll(code.device_code)).body.error).toBe('invalid')
 })
 
+test('a code that was decided in another cell, or where it was requested, is not recognised', async () => {
+  for (const [issuer, holder] of [
+    [B, A],
+    [A, A],
+  ] as const) {
+    const [first, second] = [await all.makeMember(holder), await all.makeMember(holder)]
+    const code = await all.device(issuer).code()
+    expect(await grantIn(all, holder, first, code.user_code)).toBe('granted')
+    expect((await all.enter(holder, second, code.user_code)).outcome).toBe('not_recognised')
+  }
+})
+
 describe('a user of a second account, who enters a code that is claimed in another cell, closes it', () => {
   test.each([
     ['issued in B, claimed in A, entered in the home cell', B, A, HOME],
@@ -89,6 +102,9 @@ describe('a user of a second account, who enters a code that is claimed in anoth
     expect(await eventsIn(all, A, code)).toEqual(['code.claimed'])
     expect((await all.enter(HOME, other, code.user_code)).outcome).toBe('not_recognised')
     expect(await eventsIn(all, A, code)).toEqual(['code.claimed', 'code.entered_elsewhere'])
+    const actors = `select actor_kind as kind, actor_id as id from audit_events
+      where kind = 'code.entered_elsewhere' and user_id = $1`
+    expect((await contextOf(A).db.query(actors, [first.id])).rows).toEqual([{ kind: 'service', id: 'code-entry' }])
     const { rows } = await db.query<{ kind: string }>('select kind from audit_events where user_id = $1', [other.id])
     expect(rows.map(({ kind }) => kind)).toEqual(['user.created', 'code.closed'])
   })
@@ -123,6 +139,26 @@ test('a held poll is answered when the user of another cell has decided, also if
   }
 })
 
+/** Enters codes on the page of the user's account. */
+async function onPageIn(id: number, user: Awaited<ReturnType<TestCells['makeMember']>>) {
+  const context = contextOf(id)
+  const { rows } = await context.db.query<{ id: string }>('select id from accounts where slug = $1', [user.slug])
+  const account = (await readAccount(context.db, rows[0]?.id ?? '')) as unknown as HostAccount
+  return (typed: string) => enterCode(context, account, user as unknown as SessionUser, typed, '192.0.2.1')
+}
+
+test('a user who is locked out after wrong codes cannot make a code move', async () => {
+  const user = await all.makeMember(A)
+  const enter = await onPageIn(A, user)
+  const code = await all.device(B).code()
+  for (let miss = 0; miss < USER_MISSES.max; miss += 1) {
+    const digits = `${code.user_code.slice(0, 2)}00000${miss}`
+    expect((await enter(digits + checkDigit(digits))).outcome).toBe('not_recognised')
+  }
+  expect((await enter(code.user_code)).outcome).toBe('locked')
+  expect((await factsOf(all, code)).holders).toEqual([B])
+})
+
 describe('while a cell is away', () => {
   test('a code that was handed to it is pending, and delivered when it is back', async () => {
     const user = await all.makeMember(A)
@@ -138,10 +174,7 @@ describe('while a cell is away', () => {
   test('entering one of its codes fails and is not counted as an attempt', async () => {
     const user = await all.makeMember(A)
     const context = contextOf(A)
-    const { rows } = await context.db.query<{ id: string }>('select id from accounts where slug = $1', [user.slug])
-    const account = await readAccount(context.db, rows[0]?.id ?? '')
-    const enter = (typed: string) =>
-      enterCode(context, account as unknown as HostAccount, user as unknown as SessionUser, typed, '192.0.2.1')
+    const enter = await onPageIn(A, user)
     const code = await all.device(B).code()
     cellOf(all, B).proxy.cut()
     await expect(enter(code.user_code)).rejects.toThrow('cell 2 does not answer')

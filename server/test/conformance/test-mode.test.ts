@@ -51,6 +51,7 @@ describe.each<WireVariant>(['oauth', 'key'])('in the %s variant', (variant) => {
     const device = service.device(variant, tested)
     const code = await device.code({ expires_in: '1' })
     expect(code.expires_in).toBe(1)
+    expect((await device.code({ expires_in: '0' })).expires_in).toBe(600)
     await expect
       .poll(async () => (await device.poll(code.device_code)).body.error, { timeout: 30_000, interval: 300 })
       .toBe('auth_expired')

@@ -102,6 +102,18 @@ describe('the metrics', () => {
     expect(after.value('latchkey_http_requests_in_flight')).toBe(0)
   })
 
+  it('count the grants that a report revoked', async () => {
+    const device = service.device()
+    const code = await device.code()
+    await service.grant(code.user_code)
+    const { body } = await device.poll(code.device_code)
+    const before = await scrape()
+    for (let time = 1; time <= 2; time += 1)
+      await post(service.address, '/auth/report', { form: { credential: body.access_token } })
+    const sample = 'latchkey_grants_revoked_total{reason="credential_reported"}'
+    expect((await scrape()).value(sample) - before.value(sample)).toBe(1)
+  })
+
   it('count pages by route, and all unknown paths as one', async () => {
     const before = await scrape()
     const { web } = await makeSignedInUser(service)

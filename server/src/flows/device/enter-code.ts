@@ -142,7 +142,7 @@ async function claimUserCode(
     await recordEvent(tx, { kind: 'code.closed', actor, ...about })
     return { ...NOT_RECOGNISED, matchedCode: { requestedFrom: closed.requestedFrom, application } }
   }
-  if (!locked && fetched?.answer === 'here' && !(await isHere(tx, config.keys, userCode, user))) return null
+  if (!locked && fetched?.answer === 'here' && (await mayBeElsewhere(tx, config.keys, userCode, user))) return null
   if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
   // In test mode an application decides its own codes only.
   if (actor.kind === 'application' && actor.id !== application.id) return NOT_RECOGNISED
@@ -166,19 +166,18 @@ async function claimUserCode(
 }
 
 /**
- * Whether a code that is not live any more was decided or has expired in this cell. Also if it moved on with the account
- * of another user; a user whose own account has just moved tries again.
+ * Whether a fetched code that is not live here may be elsewhere: its issuer took it back, or the user's account has just
+ * moved. Otherwise it was decided, has expired, or moved on with the account of another user.
  */
-async function isHere(
+async function mayBeElsewhere(
   tx: Transaction,
   keys: Keyset,
   userCode: string,
   user: { readonly accountId: string } | null,
 ): Promise<boolean> {
-  const code = (await findByUserCode(tx, digestUserCode(keys, userCode)))?.code
-  if (code === undefined || code.handedTo === null) return code !== undefined
-  const movedOn = code.issuedBy !== null && code.handedTo !== code.issuedBy
-  return movedOn && !(await hasMoved(tx, user?.accountId ?? ''))
+  const found = await findByUserCode(tx, digestUserCode(keys, userCode))
+  const { issuedBy = null, handedTo = null } = found?.code ?? {}
+  return issuedBy === null || handedTo === issuedBy || hasMoved(tx, user?.accountId ?? '')
 }
 
 const KINDS = { claimed: 'code.claimed', taken: 'code.also_entered', closed: 'code.closed' } as const

@@ -21,6 +21,6 @@ export async function readDelivery(
  * revoked before a poll could collect it.
  */
 export async function isConnected(context: Context, accountId: string, code: StoredDeviceCode): Promise<boolean> {
-  const sent = code.status === 'used' && code.delivery?.outcome === 'accepted'
-  return sent && code.grantId !== null && (await findListedGrant(context.db, accountId, code.grantId)) !== null
+  if (code.status !== 'used' || code.grantId === null) return false
+  return (await findListedGrant(context.db, accountId, code.grantId)) !== null
 }

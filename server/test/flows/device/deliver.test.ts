@@ -1,6 +1,8 @@
 /** docs/interface.md, "Delivery": confirming that an answer was sent, and what may be sent again. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService } from '../../../src/app.ts'
+import { showDeviceCode } from '../../../src/flows/device/decide.ts'
+import { isConnected } from '../../../src/flows/device/read-delivery.ts'
 import { Device } from '../../rig/device.ts'
 import { refresh } from '../../rig/dialog.ts'
 import { refuseWrites } from '../../rig/engines/refused-writes.ts'
@@ -22,14 +24,22 @@ async function granted(device: Device) {
   return code
 }
 
+async function isShownConnected(userCode: string): Promise<boolean> {
+  const { context, account } = service
+  const shown = await showDeviceCode(context.db, context.config.keys, userCode)
+  return shown !== null && isConnected(context, account.id, shown.code)
+}
+
 it('a sent answer is confirmed as soon as PostgreSQL answers: the code is used, and no later poll gets the outcome', async () => {
   const device = service.device()
   const code = await granted(device)
   const refused = await refuseWrites(service.database, 'update', "new.status = 'used'")
   expect((await device.poll(code.device_code)).status).toBe(200)
   await expect.poll(refused.count, PATIENCE).toBeGreaterThanOrEqual(2)
+  expect(await isShownConnected(code.user_code)).toBe(false)
   await refused.lift()
   await collected(service, code.user_code)
+  expect(await isShownConnected(code.user_code)).toBe(true)
   expect((await device.poll(code.device_code)).body.error).toBe('invalid')
 })
 
