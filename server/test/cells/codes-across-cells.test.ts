@@ -110,6 +110,19 @@ describe('a user of a second account, who enters a code that is claimed in anoth
   })
 })
 
+test('a code whose user was erased is closed like any other', async () => {
+  const [first, other] = [await all.makeMember(A), await all.makeMember(HOME)]
+  const code = await all.device(B).code()
+  await all.enter(A, first, code.user_code)
+  await contextOf(A).db.query('delete from users where id = $1', [first.id])
+  expect((await all.enter(HOME, other, code.user_code)).outcome).toBe('not_recognised')
+  const { rows } = await contextOf(A).db.query<{ how: string }>(
+    'select also_entered as how from device_codes where claimed_by = $1 and handed_to is null',
+    [first.id],
+  )
+  expect(rows).toEqual([{ how: 'another_account' }])
+})
+
 test('a code that nobody has claimed goes wherever it is entered next, and back to its issuer', async () => {
   const code = await all.device(B).code()
   for (const id of [A, HOME, B, A]) {
