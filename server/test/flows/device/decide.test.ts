@@ -85,6 +85,8 @@ describe('entering a code', () => {
       { kind: 'code.closed', user_id: stranger.id },
       { kind: 'code.entered_elsewhere', user_id: service.user.id },
     ])
+    const closing = "select actor_id from audit_events where kind = 'code.entered_elsewhere' and user_id = $1"
+    expect(await service.database.query(closing, [service.user.id])).toEqual([{ actor_id: 'code-entry' }])
   })
 
   it('UC-06: a colleague sees that the code is taken, at every attempt, and the first user still grants it', async () => {

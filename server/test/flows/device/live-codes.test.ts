@@ -95,8 +95,14 @@ it('codes added after the count began stay added, those before are not counted t
   expect(known()).toEqual([before + 1, before + 2])
 })
 
-it('before the first count, a process assumes a million', async () => {
+it('before the first count, also while another process makes it, a process assumes a million', async () => {
   const fresh = await createContext(service.config)
+  expect(fresh.liveCodes.count()).toBe(1_000_000)
+  await service.database.query('update live_device_codes set codes = null, counted_at = null')
+  await service.context.db.transaction(async (tx) => {
+    await tx.query('select from live_device_codes for update')
+    await fresh.liveCodes.recount()
+  })
   expect(fresh.liveCodes.count()).toBe(1_000_000)
   await closeContext(fresh)
 })
