@@ -3,6 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { groupDigits } from '../../../src/core/device/user-code.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
+import { readDecision } from '../../../src/flows/device/read-decision.ts'
+import type { SessionUser } from '../../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { digestOf } from '../../rig/witness.ts'
@@ -87,6 +89,21 @@ describe('entering a code', () => {
     ])
     const closing = "select actor_id from audit_events where kind = 'code.entered_elsewhere' and user_id = $1"
     expect(await service.database.query(closing, [service.user.id])).toEqual([{ actor_id: 'code-entry' }])
+  })
+
+  it('its page is closed once the account bars the application', async () => {
+    const { entered } = await claimed(service.user)
+    const { context, account, user, database } = service
+    const session = { authenticatedAt: Date.now() }
+    const view = () =>
+      readDecision(context, { id: user.id, session } as unknown as SessionUser, entered.code, {
+        address: null,
+        now: Date.now(),
+      })
+    expect((await view()).outcome).toBe('open')
+    await database.query("update accounts set only_applications = '{}' where id = $1", [account.id])
+    expect((await view()).outcome).toBe('closed')
+    await database.query('update accounts set only_applications = null where id = $1', [account.id])
   })
 
   it('UC-06: a colleague sees that the code is taken, at every attempt, and the first user still grants it', async () => {
