@@ -110,7 +110,7 @@ describe('a user of a second account, who enters a code that is claimed in anoth
   })
 })
 
-test('a code whose user was erased is closed like any other', async () => {
+test('a user of another account closes a claimed code, also after the user who claimed it was erased', async () => {
   const [first, other] = [await all.makeMember(A), await all.makeMember(HOME)]
   const code = await all.device(B).code()
   await all.enter(A, first, code.user_code)
@@ -160,7 +160,7 @@ async function onPageIn(id: number, user: Awaited<ReturnType<TestCells['makeMemb
   return (typed: string) => enterCode(context, account, user as unknown as SessionUser, typed, '192.0.2.1')
 }
 
-test('a user who is locked out after wrong codes cannot make a code move', async () => {
+test('a user who has reached the limit of wrong codes is refused before the code is fetched from its cell', async () => {
   const user = await all.makeMember(A)
   const enter = await onPageIn(A, user)
   const code = await all.device(B).code()

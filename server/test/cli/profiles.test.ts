@@ -91,7 +91,7 @@ describe('a machine with two logins', () => {
     expect([current, logins.length]).toEqual(['default', 1])
   })
 
-  // The test before revoked it, and a revocation is known within two seconds.
+  // The previous test revoked it. A revocation takes effect within two seconds.
   it('tells which one was revoked, with the exit status of the current one', async () => {
     await expect.poll(async () => (await run('status')).status, { timeout: 10_000 }).toBe(4)
     const ended = await run('status', '--json')

@@ -82,10 +82,10 @@ const types = new pg.TypeOverrides()
 types.setTypeParser(TIMESTAMPTZ, (text: string) => Date.parse(text))
 types.setTypeParser(INT8, Number)
 
-/** Time to connect, for a request: after it, an error is the better answer. */
+/** Connection timeout of the service: its requests are answered 503 early, so that they do not pile up. */
 const CONNECT_MS = 1_000
 
-/** The same for a command, behind which nobody queues. */
+/** Connection timeout of a command: longer, because no request waits for a command. */
 export const COMMAND_CONNECT_MS = 5_000
 
 /** Size of the pool for polls. */

@@ -25,7 +25,7 @@ beforeAll(async () => {
   // PostgreSQL logs every statement with its parameters.
   await service.database.query(`do $$ begin
     execute format('alter database %I set log_min_duration_statement = 0', current_database()); end $$`)
-  // Sessions that are open already do not: the service has to open others.
+  // The setting applies to new sessions only, so the open ones are ended.
   await service.database.query(
     'select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()',
   )

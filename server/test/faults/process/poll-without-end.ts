@@ -25,7 +25,8 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
     while (!ended) {
       count(await connection.send(request))
       if (everyMs > 0) await sleep(everyMs)
-      // A client that stood still for longer than the drain notices that its idle connection was closed, before it sends.
+      // Reads what has arrived before the next poll is sent: the server may have closed the idle connection while this
+      // process was suspended.
       await setImmediate()
     }
     connection.close()

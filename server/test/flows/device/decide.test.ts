@@ -91,7 +91,7 @@ describe('entering a code', () => {
     expect(await service.database.query(closing, [service.user.id])).toEqual([{ actor_id: 'code-entry' }])
   })
 
-  it('its page is closed once the account bars the application', async () => {
+  it('the consent page of a claimed code is closed once the account bars the application', async () => {
     const { entered } = await claimed(service.user)
     const { context, account, user, database } = service
     const session = { authenticatedAt: Date.now() }
