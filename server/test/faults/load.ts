@@ -140,7 +140,9 @@ export function startLoad(given: {
   }
 
   async function follow(code: RecordedCode, lane: number): Promise<void> {
-    const heard = collect(code, lane).then((outcome) => ({ outcome, at: performance.now() }))
+    const heard = collect(code, lane)
+      .catch((error) => `no answer: ${error.message}`)
+      .then((outcome) => ({ outcome, at: performance.now() }))
     await sleep(500 + Math.random() * 2_500)
     let decision = await decide(code, lane % 3 !== 0)
     // A user whose page failed tries again.

@@ -3,7 +3,7 @@
  * what Redis forgets or repeats changes no outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
@@ -35,6 +35,7 @@ describe.each(kinds)('$name', ({ start }) => {
     redis = await start()
     service = await startGateService([redis.url, redis.url])
   })
+  afterEach(() => redis.heal())
   afterAll(async () => {
     await service?.stop()
     await redis?.stop()
@@ -48,7 +49,6 @@ describe.each(kinds)('$name', ({ start }) => {
       const promoted = await redis.promotedAfter(master)
       await expect.poll(() => hasKeys(promoted), { timeout: 30_000 }).toBe(true)
     })
-    await redis.heal()
   })
 
   it('F16: a master that was frozen, replaced, and is back as if nothing had happened changes no outcome', async () => {
@@ -61,7 +61,6 @@ describe.each(kinds)('$name', ({ start }) => {
       master.thaw()
       await sleep(2_000)
     })
-    await redis.heal()
   })
 
   it('F18: who signed out, and a credential that was revoked, stay dead when the master dies right afterwards', async () => {
@@ -93,7 +92,6 @@ describe.each(kinds)('$name', ({ start }) => {
     await expect.poll(statuses, { timeout: 30_000 }).toEqual([303, 303, 401, 401])
     await sleep(1_000)
     expect(await statuses()).toEqual([303, 303, 401, 401])
-    await redis.heal()
   })
 })
 

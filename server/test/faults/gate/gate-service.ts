@@ -1,4 +1,5 @@
 /** Two server processes on one Redis that is about to fail, under a load of devices and users. */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
@@ -30,7 +31,8 @@ export type GateService = {
   readonly account: { id: string; slug: string }
   /**
    * Runs the fault while devices request codes, poll and collect, users decide, and some time afterwards. No answer was
-   * wrong, no device that keeps the interval was slowed down, and each heard of its decision within two intervals.
+   * wrong, no device that keeps the interval was slowed down, and each heard of its decision within two intervals, not
+   * counting the time for which the whole machine stood still.
    */
   through(fault: () => Promise<unknown>): Promise<UsageCounters>
   stop(): Promise<void>
@@ -61,14 +63,22 @@ export async function startGateService(urls: readonly [string, string]): Promise
         devices: 12,
         pendingMayBeOldMs: FEED_MS,
       })
+      const eventLoop = monitorEventLoopDelay()
+      eventLoop.enable()
       await sleep(1_000)
-      await fault()
-      await sleep(2_000)
-      expect(await load.finish()).toEqual([])
+      let problems: string[] = []
+      try {
+        await fault()
+        await sleep(2_000)
+      } finally {
+        problems = await load.finish()
+      }
+      expect(problems).toEqual([])
       const totals = load.totals()
       expect(totals).toMatchObject({ slowDowns: 0, codesRefused: 0 })
       expect(totals.collected).toBeGreaterThan(5)
-      expect(Math.max(...load.delays())).toBeLessThan(2 * intervalMs)
+      const stoodStillMs = eventLoop.max / 1e6
+      expect(Math.max(...load.delays())).toBeLessThan(2 * intervalMs + stoodStillMs)
       return totals
     },
     stop: async () => {

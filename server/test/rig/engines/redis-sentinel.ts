@@ -14,6 +14,13 @@ const SENTINEL_PASSWORD = 'watch&tell'
 /** How sentinels find out that a server lives, and make it a replica. */
 const SENTINEL_COMMANDS = ['ping', 'info', 'multi', 'replicaof', 'slaveof']
 
+/**
+ * Milliseconds. Sentinels ask servers for their state every second, not every ten, and make a returned master a replica after four
+ * seconds (four `publish-period`), not eight. When the machine stood still they trust the clock again after one second, not thirty:
+ * by then a replica whose replication is cut would be too old to be promoted, for ever.
+ */
+const SENTINEL_PERIODS = ['info-period', '1000', 'publish-period', '1000', 'tilt-period', '1000']
+
 /** Two users of the service: one can be disconnected without the other. */
 export type RedisUser = 'first' | 'second'
 
@@ -58,6 +65,7 @@ export async function startSentinelRedis(): Promise<SentinelRedis> {
       }),
     ),
   )
+  for (const each of sentinels) await each.ask('sentinel', 'debug', ...SENTINEL_PERIODS)
   const master = async () => {
     for (;;) {
       const ports = await Promise.all(
