@@ -2,8 +2,14 @@
  * Polls in closed loops, half over kept connections, half over a new connection each: counts the answers, and the
  * connections that ended without one.
  */
-import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openRawConnection, type RawHead } from '../../rig/network/raw-connection.ts'
+
+/**
+ * Half of the drain. A connection on which nothing was sent for longer is not used again, because a server that stops may be
+ * closing it as idle: on a busy machine this process and the server may stand still for a whole drain.
+ */
+const MAX_IDLE_MS = 500
 
 export type PollCounts = { answered: number; unanswered: number }
 
@@ -21,13 +27,16 @@ export function pollWithoutEnd(address: string, forms: readonly string[], everyM
       `POST /auth/oauth/device/polling HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n` +
         `connection: ${kept ? 'keep-alive' : 'close'}\r\ncontent-length: ${form.length}\r\n\r\n${form}`,
     )
-    const connection = openRawConnection(address)
+    let connection = openRawConnection(address)
+    let sentAt = performance.now()
     while (!ended) {
+      if (performance.now() - sentAt > MAX_IDLE_MS) {
+        connection.close()
+        connection = openRawConnection(address)
+      }
+      sentAt = performance.now()
       count(await connection.send(request))
       if (everyMs > 0) await sleep(everyMs)
-      // Reads what has arrived before the next poll is sent: the server may have closed the idle connection while this
-      // process was suspended.
-      await setImmediate()
     }
     connection.close()
   }
