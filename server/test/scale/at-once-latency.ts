@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { MadeUser } from '../rig/make.ts'
 import type { AtOnceHarness, PlacedCode, Size } from './at-once-harness.ts'
 import { type HeldDevices, nowMs, startHeldDevices } from './held-devices.ts'
+import { measureStolenTime } from './stolen-time.ts'
 
 const GOALS = {
   p50: { redis: 20, postgres: 1_000 },
@@ -17,6 +18,9 @@ export const WARM_UP_SECONDS = 5
 
 /** Until a decision that was missed would arrive by the interval, and a repeated outcome would be noticed. */
 const AFTERWARDS_MS = 12_000
+
+/** After the last decision: a device whose connection died has noticed and polled again by then. What is later is lost. */
+const LOST_AFTER_MS = 60_000
 
 const HOLD_WITHIN_MS = 180_000
 
@@ -34,12 +38,21 @@ export async function measureLatency(harness: AtOnceHarness, size: Size) {
     const perPoll = (mb: number) => Math.round(((mb - before) * 1024) / held)
     const resident = perPoll(await harness.memoryMb(false))
     const kilobytes = perPoll(await harness.memoryMb(true))
+    const stolenPercent = measureStolenTime()
     const decisions = await decideAtRate(harness, codes, size)
-    await sleep(AFTERWARDS_MS)
-    return report(harness, { size, held, kilobytes, resident, decisions, devices })
+    const stolen = stolenPercent()
+    await untilArrived(decisions, devices)
+    return report(harness, { size, held, kilobytes, resident, decisions, devices, stolen })
   } finally {
     devices.stop()
   }
+}
+
+async function untilArrived({ committedAt }: Decisions, { arrivedAt }: HeldDevices): Promise<void> {
+  const decidedAt = nowMs()
+  await sleep(AFTERWARDS_MS)
+  const allArrived = () => committedAt.keys().every((device) => arrivedAt.has(device))
+  while (!allArrived() && nowMs() - decidedAt < LOST_AFTER_MS) await sleep(250)
 }
 
 /** Resolves when all polls are held. Those whose wait ends are on their way again for a moment. */
@@ -102,9 +115,12 @@ type Measured = {
   readonly resident: number
   readonly decisions: Decisions
   readonly devices: HeldDevices
+  /** Percent of the processor time during the decisions. */
+  readonly stolen: number
 }
 
-function report(harness: AtOnceHarness, { size, held, kilobytes, resident, decisions, devices }: Measured) {
+function report(harness: AtOnceHarness, measured: Measured) {
+  const { size, held, kilobytes, resident, decisions, devices, stolen } = measured
   const took = Array.from(decisions.committedAt, ([device, at]) => (devices.arrivedAt.get(device) ?? Number.NaN) - at)
   const sorted = took.filter((ms) => !Number.isNaN(ms)).sort((a, b) => a - b)
   // The announcement may reach the device before the process that decided goes on.
@@ -132,6 +148,7 @@ function report(harness: AtOnceHarness, { size, held, kilobytes, resident, decis
     p99_ms: p99,
     kb_per_held_poll: kilobytes,
     kb_per_held_poll_with_garbage: resident,
+    stolen_percent: stolen,
     lost,
     double: devices.repeated.size + devices.double.size,
     missed,
