@@ -10,7 +10,7 @@ import { SESSION } from '../../../src/http/web/cookies.ts'
 import { signSession } from '../../../src/secrets/web-texts.ts'
 import { postNative } from '../../rig/credentials.ts'
 import { Device, post } from '../../rig/device.ts'
-import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
+import { useOwnRedisTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { startCluster } from '../../rig/engines/redis-cluster.ts'
 import type { RedisNode } from '../../rig/engines/redis-node.ts'
 import { type SentinelRedis, startSentinelRedis } from '../../rig/engines/redis-sentinel.ts'
@@ -19,7 +19,7 @@ import { startSession } from '../../rig/signed-in.ts'
 import { Web } from '../../rig/web.ts'
 import { type GateService, startGateService } from './gate-service.ts'
 
-useOwnTimeouts()
+useOwnRedisTimeouts()
 
 const kinds: readonly { readonly name: string; start(): Promise<ReplicatedRedis> }[] = [
   { name: 'three servers and three sentinels', start: startSentinelRedis },
@@ -102,6 +102,7 @@ describe('two masters at once, each with clients', () => {
     redis = await startSentinelRedis()
     service = await startGateService([redis.urlAs('first'), redis.urlAs('second')])
   })
+  afterEach(() => redis.heal())
   afterAll(async () => {
     await service?.stop()
     await redis?.stop()

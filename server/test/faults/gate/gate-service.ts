@@ -14,7 +14,7 @@ import {
   makeConfig,
   makeUser,
 } from '../../rig/make.ts'
-import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
+import { LONG_POSTGRES_TIMEOUTS, type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startLoad, type UsageCounters } from '../load.ts'
 
 const INTERVAL_SECONDS = 2
@@ -47,7 +47,9 @@ export async function startGateService(urls: readonly [string, string]): Promise
   const account = await makeAccount(context.db)
   const application = await makeApplication(context.db, config, account.slug)
   const user = await makeUser(context.db, account.slug)
-  const servers = await Promise.all(urls.map((url) => startServerProcess({ ...environment, REDIS_URL: url })))
+  // A busy machine may take PostgreSQL longer than its limits, which are not the subject.
+  const options = { preload: LONG_POSTGRES_TIMEOUTS }
+  const servers = await Promise.all(urls.map((url) => startServerProcess({ ...environment, REDIS_URL: url }, options)))
   const addresses = servers.map(({ address }) => address)
   return {
     servers,

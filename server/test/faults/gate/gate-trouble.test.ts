@@ -6,12 +6,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { Device } from '../../rig/device.ts'
-import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'
+import { useOwnRedisTimeouts } from '../../rig/engines/long-timeouts.ts'
 import { startCluster, type TestCluster } from '../../rig/engines/redis-cluster.ts'
 import { type RedisNode, startRedisNode } from '../../rig/engines/redis-node.ts'
 import { type GateService, startGateService } from './gate-service.ts'
 
-useOwnTimeouts()
+useOwnRedisTimeouts()
 
 describe('a single Redis', () => {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-redis-'))

@@ -30,6 +30,7 @@ export type StartOptions = {
 
 /** As `preload`: the server waits for a busy PostgreSQL or Redis far longer than in production. */
 export const LONG_TIMEOUTS = new URL('../engines/long-timeouts.ts', import.meta.url)
+export const LONG_POSTGRES_TIMEOUTS = new URL('../engines/long-postgres-timeouts.ts', import.meta.url)
 
 export async function startServerProcess(
   environment: Record<string, string>,
