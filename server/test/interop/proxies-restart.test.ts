@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { freePort } from '../../../tools/free-port.ts'
 import { type Certificate, makeCertificate } from '../rig/network/receiver.ts'
-import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { LONG_TIMEOUTS, type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { ask } from './proxy-client.ts'
 import { startProxy } from './proxy-process.ts'
@@ -49,10 +49,12 @@ it.concurrent.each([
       TRUST_PROXY: '127.0.0.1',
       // As it comes.
       DRAIN_SECONDS: '5',
+      // Neither shedding nor a time limit is to refuse a request because this machine is busy.
+      OVERLOAD_DELAY: '0',
     }
-    const servers = await Promise.all(
-      [spare, 0].map((each) => startServerProcess({ ...environment, PORT: String(each) })),
-    )
+    const start = (settings: Record<string, string>) =>
+      startServerProcess({ ...environment, ...settings }, { preload: LONG_TIMEOUTS })
+    const servers = await Promise.all([spare, 0].map((each) => start({ PORT: String(each) })))
     const upstreams = servers.map(({ address }) => new URL(address).host)
     const proxy = await startProxy(kind, { listen: `127.0.0.1:${port}`, upstreams, certificate })
     const seen: Record<string, number> = {}
@@ -77,8 +79,7 @@ it.concurrent.each([
     exitedAt.push(performance.now())
     await sleep(500)
     const metricsPort = await freePort()
-    const replacing = { ...environment, PORT: String(spare), METRICS_PORT: String(metricsPort) }
-    const replacement = await startServerProcess(replacing)
+    const replacement = await start({ PORT: String(spare), METRICS_PORT: String(metricsPort) })
     // Proxies check health every two seconds, and later on a busy machine: wait for a request to arrive.
     await expect.poll(() => codesFrom(metricsPort), { timeout: 30_000 }).toBeGreaterThan(0)
     await second.kill('SIGTERM')

@@ -10,7 +10,7 @@ import { collect, Device } from '../../rig/device.ts'
 import { engineUrl } from '../../rig/engines/database.ts'
 import { makeEnvironment, TEST_KEYS } from '../../rig/make.ts'
 import { runCommand } from '../../rig/process/command.ts'
-import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
+import { LONG_TIMEOUTS, type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
 const NEXT_KEY = createKey(2)
@@ -18,8 +18,7 @@ const NEXT_KEY = createKey(2)
 let service: TestService
 let folder: string
 beforeAll(async () => {
-  const settings = { REDIS_URL: engineUrl('REDIS_URL'), LATCHKEY_KEYS: `${TEST_KEYS},${NEXT_KEY}` }
-  service = await startTestService(settings, { listen: false })
+  service = await startTestService({}, { listen: false })
   folder = mkdtempSync(join(tmpdir(), 'latchkey-keys-'))
 })
 afterAll(async () => {
@@ -65,14 +64,23 @@ it.each([
   },
 )
 
-it('F38: while keys are rotated, a process that still has the previous list accepts what others sign, and they what it signs', async () => {
+it('F38: while keys are rotated, a process that still has the previous list accepts what others sign, and they what it signs', async ({
+  onTestFinished,
+}) => {
+  // Of its own: after a rotation the old key alone accepts nothing any more.
+  const settings = { REDIS_URL: engineUrl('REDIS_URL'), LATCHKEY_KEYS: `${TEST_KEYS},${NEXT_KEY}` }
+  const rotating = await startTestService(settings, { listen: false })
+  onTestFinished(() => rotating.stop())
   const [old, fresh] = [TEST_KEYS, NEXT_KEY]
   const start = (keys: readonly string[]) =>
-    startServerProcess({
-      DATABASE_URL: service.database.url,
-      REDIS_URL: engineUrl('REDIS_URL'),
-      LATCHKEY_KEYS: keys.join(','),
-    })
+    startServerProcess(
+      {
+        DATABASE_URL: rotating.database.url,
+        REDIS_URL: engineUrl('REDIS_URL'),
+        LATCHKEY_KEYS: keys.join(','),
+      },
+      { preload: LONG_TIMEOUTS },
+    )
   // docs/operations/keys.md: first every process knows the new key, then it signs. One process is late at each step.
   const lists = [[old], [old, fresh], [fresh, old]]
   let servers: readonly ServerProcess[] = await Promise.all([start(lists[0] ?? []), start(lists[0] ?? [])])
@@ -86,15 +94,15 @@ it('F38: while keys are rotated, a process that still has the previous list acce
       const status = await askVerify(by.address, credential)
       if (status !== 200) failures.push(`check: ${status}`)
     }
-    const device = (index: number) => new Device(at(index).address, service.application)
+    const device = (index: number) => new Device(at(index).address, rotating.application)
     const { device_code, user_code } = await device(turn).code()
-    const outcome = await service.grant(user_code)
+    const outcome = await rotating.grant(user_code)
     if (outcome !== 'granted') return void failures.push(`grant: ${outcome}`)
     const { status, text, body } = await collect(device(turn + 1), device_code)
     if (status !== 200) return void failures.push(`delivery: ${status} ${text}`)
     await check(at(turn), body.access_token)
     const { refresh_token } = body
-    const refreshed = await postNative(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
+    const refreshed = await postNative(at(turn), rotating.application, '/auth/oauth/refresh', { refresh_token })
     if (refreshed.status !== 200) return void failures.push(`refresh: ${refreshed.status} ${refreshed.text}`)
     await check(at(turn + 1), refreshed.body.access_token)
     held.push(refreshed.body.refresh_token)
@@ -121,7 +129,7 @@ it('F38: while keys are rotated, a process that still has the previous list acce
   over = true
   await Promise.all(load)
   for (const [turn, refresh_token] of held.entries()) {
-    const { status } = await postNative(at(turn), service.application, '/auth/oauth/refresh', { refresh_token })
+    const { status } = await postNative(at(turn), rotating.application, '/auth/oauth/refresh', { refresh_token })
     if (status !== 200) failures.push(`a refresh token of before: ${status}`)
   }
   await Promise.all(servers.map((server) => server.kill('SIGTERM')))
