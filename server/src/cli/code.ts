@@ -15,7 +15,8 @@ import { COMMAND_CONNECT_MS, type Queryable } from '../store/postgres/postgres.t
 import { CommandRefused, type OutputOptions, print } from './client/output.ts'
 import { type Wiring, withDatabase } from './wiring.ts'
 
-const UNVETTED = {
+const PREVENTED = {
+  suspended: 'The application is suspended.',
   too_many_grants: `No operator has approved the application yet, and users of other accounts have granted it ${MAX_OUTSIDE_GRANTS} times, which is the limit until then.`,
   dangerous_scope:
     'No operator has approved the application yet, so users of other accounts cannot grant it a dangerous scope.',
@@ -75,13 +76,13 @@ export function defineCode(code: Command, wiring: Wiring): void {
           const words = `Granted ${groupDigits(entered.userCode)}: ${formatScope(granted)}.${without}`
           return print(options, { outcome: 'granted', grant: result.grantId, granted, lacking }, words)
         }
-        if (result.outcome === 'lacking') {
+        if (result.outcome === 'prevented') {
           throw new CommandRefused(
-            `${options.user} lacks ${formatScope(result.consent.lacking)}: nothing can be granted.`,
+            result.by === 'lacking'
+              ? `${options.user} lacks ${formatScope(result.consent.lacking)}: nothing can be granted.`
+              : PREVENTED[result.by],
           )
         }
-        if (result.outcome === 'application_suspended') throw new CommandRefused('The application is suspended.')
-        if (result.outcome === 'unvetted') throw new CommandRefused(UNVETTED[result.problem])
         throw new CommandRefused('The code is no longer open.')
       }),
   )
@@ -99,13 +100,14 @@ export function defineCode(code: Command, wiring: Wiring): void {
 
 async function foresee(db: Queryable, shown: ShownCode, { account, user }: Partial<Who>) {
   if (account === undefined || user === undefined) return {}
-  const foreseen = await foreseeDecision(db, shown, await findUserId(db, { account, user }))
+  const foreseen = await foreseeDecision({ db }, shown, await findUserId(db, { account, user }))
   return (
     foreseen && {
       entry: foreseen.entry,
       would_grant: formatScope(foreseen.granted),
       lacks: formatScope(foreseen.lacking),
-      can_allow: foreseen.grantable,
+      can_allow: foreseen.entry === 'accepted' && foreseen.prevented === null,
+      prevented_by: foreseen.prevented,
     }
   )
 }
@@ -137,7 +139,7 @@ export async function enter(context: Context, userId: string, typed: string) {
   }
   if (entered.outcome === 'not_recognised') {
     throw new CommandRefused(
-      'This code is not recognised: it is unknown, expired, already decided, or entered in another account.',
+      'This code is not recognised: it is unknown, expired, already decided, entered in another account, or barred by the policy of this account; or the user is disabled.',
     )
   }
   throw new CommandRefused('This is not a valid code: check the digits.')

@@ -85,7 +85,9 @@ async function grant(wiring: Wiring, options: DemoOptions, userCode: string): Pr
     const { code } = await enter(context, userId, userCode)
     const result = await grantDeviceCode(context, userId, code)
     if (result.outcome !== 'granted')
-      throw new CommandRefused(`${options.user} could not grant the request: ${result.outcome}.`)
+      throw new CommandRefused(
+        `${options.user} could not grant the request: ${result.outcome === 'prevented' ? result.by : result.outcome}.`,
+      )
     words = `\n    ${options.user} enters the code on the account's page and grants ${formatScope(result.consent.granted)}.\n`
   })
   return words

@@ -105,7 +105,7 @@ async function report(application: MadeApplication, by: Stranger): Promise<void>
   const entered = await enterUserCode(service.context, by.id, user_code)
   if (entered.outcome !== 'claimed') throw new Error(`the code was not taken: ${entered.outcome}`)
   const sessionId = await startSession(service, by, { account: by.account })
-  await rejectDeviceCode(service.context, by.id, entered.code, { sessionId, reported: true })
+  await rejectDeviceCode(service.context, by.id, entered.code, { kind: 'page', sessionId, reported: true })
 }
 
 describe('an application whose devices poll much too fast, and a reported one', () => {

@@ -94,6 +94,7 @@ describe('from nothing to a granted device', () => {
       would_grant: 'orders:read',
       lacks: 'orders:write',
       can_allow: true,
+      prevented_by: null,
     })
     expect(json(['code', 'grant', yes.user_code, ...who])).toMatchObject({
       outcome: 'granted',
@@ -106,7 +107,7 @@ describe('from nothing to a granted device', () => {
     expect(json(['code', 'show', yes.user_code])).toMatchObject({ status: 'used', can_be_entered: false })
     const again = run(['code', 'grant', yes.user_code, ...who])
     expect(again.status).toBe(1)
-    expect(again.stderr).toMatch(/^This code is not recognised/)
+    expect(again.stderr).toMatch(/^This code is not recognised: .* or barred by the policy of this account/)
 
     const publisher = ['app', 'set-publisher', application.id, '--name', 'acme.example', '--status', 'verified']
     expect(json(publisher)).toEqual({ id: application.id, publisher: 'acme.example', status: 'verified' })

@@ -113,7 +113,7 @@ describe.each(gates)('with $name', ({ environment }) => {
 
     const refused = await device.request()
     expect([refused.status, refused.body.error]).toEqual([403, 'application_suspended'])
-    expect(await service.grant(waiting.user_code), 'a code that was not granted before').toBe('application_suspended')
+    expect(await service.grant(waiting.user_code), 'a code that was not granted before').toBe('suspended')
     expect((await device.poll(waiting.device_code)).body.error).toBe('auth_pending')
     expect((await device.poll(granted.device_code)).status, 'a code that was granted before').toBe(200)
     const me = await fetch(`${service.address}/1/me`, { headers: { authorization: `Bearer ${access_token}` } })

@@ -91,17 +91,19 @@ function checks(flow: string, arrange: (scene: Scene) => Promise<Act>, rows: rea
   })
 }
 
-const person = (refusal: string | undefined): Row[] => [
-  ['the user is disabled', userDisabled, refusal],
+const person = (refusal: string | undefined, disabled = refusal): Row[] => [
+  ['the user is disabled', userDisabled, disabled],
   ['the session has ended', sessionEnded, refusal],
   ['the session has run out', sessionRanOut, refusal],
   ['the session is somebody else’s', colleaguesSession, refusal],
 ]
 
 const SHOWN = ['orders:read', 'orders:write']
-const outcome = async (result: Promise<{ readonly outcome: string }>) => (await result).outcome
+const outcome = (result: Promise<{ readonly outcome: string; readonly by?: string }>) =>
+  result.then(({ outcome, by }) => by ?? outcome)
 
-const onPage = ({ sessionId }: Scene) => ({ shown: SHOWN, sessionId, address: SCENE_ADDRESS, lastGroup: '' })
+const onPage = ({ sessionId }: Scene) =>
+  ({ kind: 'page', shown: SHOWN, sessionId, address: SCENE_ADDRESS, lastGroup: '' }) as const
 
 checks(
   'granting an access key',
@@ -116,16 +118,15 @@ checks(
   'granting a device code',
   async (scene) => {
     const { code } = await scene.claimedCode()
-    const { context } = service
-    return () => outcome(grantDeviceCode(context, scene.user.id, code, onPage(scene)))
+    return () => outcome(grantDeviceCode(service.context, scene.user.id, code, onPage(scene)))
   },
   [
-    ...person('not_open'),
-    ['the account uses no codes any more', codesOff, 'not_open'],
-    ['the account lets only other applications in', notListed, 'not_open'],
-    ['the account wants verified publishers', verifiedOnly, 'not_open'],
-    ['the application is deleted', applicationDeleted, 'not_open'],
-    ['the application is suspended', applicationSuspended, 'application_suspended'],
+    ...person('not_open', 'gone'),
+    ['the account uses no codes any more', codesOff, 'barred'],
+    ['the account lets only other applications in', notListed, 'barred'],
+    ['the account wants verified publishers', verifiedOnly, 'barred'],
+    ['the application is deleted', applicationDeleted, 'gone'],
+    ['the application is suspended', applicationSuspended, 'suspended'],
     ['the application may ask for less', lessAllowed, 'changed'],
     ['the user holds less', lessHeld, 'changed'],
     ['the user holds nothing of it', nothingHeld, 'lacking'],
@@ -139,8 +140,8 @@ for (const reported of [false, true]) {
     reported ? 'reporting a device code' : 'rejecting a device code',
     async (scene) => {
       const { code } = await scene.claimedCode()
-      const { context } = service
-      return () => outcome(rejectDeviceCode(context, scene.user.id, code, { sessionId: scene.sessionId, reported }))
+      const by = () => ({ kind: 'page', sessionId: scene.sessionId, reported }) as const
+      return () => outcome(rejectDeviceCode(service.context, scene.user.id, code, by()))
     },
     [
       ...person('not_open'),
@@ -182,21 +183,21 @@ const answerDialog = (answer: DialogAnswer) => async (scene: Scene) => {
 }
 
 checks('allowing in the dialog', answerDialog({ decision: 'allow', shown: SHOWN, address: null }), [
-  ...person('not_open'),
-  ['a scope is dangerous now, and the user signed in long ago', nowDangerous, 'stale_session'],
-  ['the application is deleted', applicationDeleted, 'not_open'],
+  ...person('not_open', 'gone'),
+  ['a scope is dangerous now, and the user signed in long ago', nowDangerous, 'reauthenticate'],
+  ['the application is deleted', applicationDeleted, 'gone'],
   ['the redirect address is no longer registered', addressTaken, 'not_open'],
-  ['the application is suspended', applicationSuspended, 'changed'],
-  ['the account lets only other applications in', notListed, 'changed'],
-  ['the account wants verified publishers', verifiedOnly, 'changed'],
+  ['the application is suspended', applicationSuspended, 'suspended'],
+  ['the account lets only other applications in', notListed, 'barred'],
+  ['the account wants verified publishers', verifiedOnly, 'barred'],
   ['the application may ask for less', lessAllowed, 'changed'],
   ['the user holds less', lessHeld, 'changed'],
-  ['the user holds nothing of it', nothingHeld, 'changed'],
+  ['the user holds nothing of it', nothingHeld, 'lacking'],
 ])
 
 checks('denying in the dialog', answerDialog({ decision: 'cancel' }), [
-  ...person('not_open'),
-  ['the application is deleted', applicationDeleted, 'not_open'],
+  ...person('not_open', 'gone'),
+  ['the application is deleted', applicationDeleted, 'gone'],
   ['the redirect address is no longer registered', addressTaken, 'not_open'],
 ])
 

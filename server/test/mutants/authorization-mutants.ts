@@ -3,50 +3,77 @@ import type { Mutant } from './mutant.ts'
 
 const TESTS = ['server/test/flows/authorization-checks.test.ts']
 
+/** The rule of granting, which has a test of every combination. */
+const RULE = 'core/grants/granting.ts'
+const TESTS_OF_RULE = ['server/test/core/grants/granting.test.ts', ...TESTS]
+
 type Left = readonly [id: string, file: string, text: string, replacement: string, allows: string]
 
 const left: readonly Left[] = [
   [
     'F10',
     'flows/device/decide.ts',
-    "if (onPage && !session) return { outcome: 'not_open' } as const",
-    '',
+    'const session = await holdSession(tx, by.sessionId, userId)',
+    'const session = { authenticatedAt: Date.now() }',
     'a session that a changed password ended grants a device code',
   ],
   [
     'F13',
-    'flows/device/decide.ts',
-    "if (!locked || !user || user.disabled) return { outcome: 'not_open' } as const",
-    "if (!locked || !user) return { outcome: 'not_open' } as const",
-    'a disabled user grants a device code',
+    RULE,
+    "if (application.deleted || user.disabled) return 'gone'",
+    "if (application.deleted) return 'gone'",
+    'a disabled user enters codes and grants',
   ],
   [
-    'F14',
-    'flows/device/decide.ts',
-    'if (!mayConnectByCode(account.policy, application))',
-    'if (false)',
-    'a device code is granted that the account has barred since the page was shown',
+    'rule-deleted',
+    RULE,
+    "if (application.deleted || user.disabled) return 'gone'",
+    "if (user.disabled) return 'gone'",
+    'codes and dialogs of a deleted application are granted',
   ],
   [
-    'grant-suspended',
-    'flows/device/decide.ts',
-    "if (application.suspended) return { outcome: 'application_suspended' } as const",
+    'rule-codes',
+    RULE,
+    "if (flow === 'device' && !account.policy.deviceFlow) return 'barred'",
     '',
-    'a suspended application is granted a device code',
+    'codes are entered and granted at an account that uses none',
   ],
   [
-    'grant-lacking',
-    'flows/device/decide.ts',
-    "if (!consent.grantable) return { outcome: 'lacking', consent } as const",
+    'rule-policy',
+    RULE,
+    "if (!policyAllows(account.policy, application)) return 'barred'",
     '',
-    'a grant of nothing is made',
+    'an application is granted that the account has barred since the page was shown',
   ],
   [
-    'grant-shown',
-    'flows/device/decide.ts',
-    "if (onPage && !isAsShown(onPage.shown, consent.granted)) return { outcome: 'changed', consent } as const",
+    'rule-test-mode',
+    RULE,
+    "if (by.kind !== 'test') return by.kind !== 'command_line' && running !== null",
+    "if (by.kind !== 'test') return false",
+    'people grant codes of an application in test mode',
+  ],
+  ['rule-suspended', RULE, "if (application.suspended) return 'suspended'", '', 'a suspended application is granted'],
+  ['rule-lacking', RULE, "?? (consent.grantable ? null : 'lacking')", '', 'a grant of nothing is made'],
+  [
+    'rule-fresh',
+    RULE,
+    "if (sensitive && now - authenticatedAt > freshMs) return 'reauthenticate'",
     '',
-    'something else is granted by device code than was shown',
+    'a stolen session grants an access key or dangerous scopes long after its user signed in',
+  ],
+  [
+    'rule-shown',
+    RULE,
+    "answer && !isAsShown(answer.shown, consent.granted) ? 'changed' : 'ok'",
+    "'ok'",
+    'something else is granted than was shown',
+  ],
+  [
+    'grant-rule',
+    'flows/device/decide.ts',
+    "if (granting.outcome !== 'ok') return granting",
+    '',
+    'the rule is not applied to a device code when it is granted',
   ],
   [
     'grant-claim',
@@ -85,7 +112,7 @@ const left: readonly Left[] = [
   [
     'reject-session',
     'flows/device/decide.ts',
-    'if (onPage && !(await holdSession(tx, onPage.sessionId, userId))) return null',
+    "if (by.kind === 'page' && !(await holdSession(tx, by.sessionId, userId))) return null",
     '',
     'an ended session rejects a code, or reports its application',
   ],
@@ -118,34 +145,6 @@ const left: readonly Left[] = [
     'a session decides after its time',
   ],
   [
-    'approval-device',
-    'flows/device/decide.ts',
-    "if (approval === 'reauthenticate') return { outcome: 'reauthenticate' } as const",
-    '',
-    'a stolen session grants an access key long after its user signed in',
-  ],
-  [
-    'approval-dialog',
-    'flows/dialog/decide.ts',
-    'dialogApproval(context, scopes, unvetted, session.authenticatedAt, now)',
-    'dialogApproval(context, scopes, unvetted, now, now)',
-    'a stolen session grants dangerous scopes in the dialog long after its user signed in',
-  ],
-  [
-    'policy-codes',
-    'core/accounts/policy.ts',
-    'return policy.deviceFlow && !application.deleted &&',
-    'return !application.deleted &&',
-    'codes are entered and granted at an account that uses none',
-  ],
-  [
-    'policy-deleted',
-    'core/accounts/policy.ts',
-    'return policy.deviceFlow && !application.deleted &&',
-    'return policy.deviceFlow &&',
-    'codes of a deleted application are entered and granted',
-  ],
-  [
     'policy-publisher',
     'core/accounts/policy.ts',
     "if (!policy.unverifiedPublishers && application.publisher.status === 'unverified') return false",
@@ -160,67 +159,39 @@ const left: readonly Left[] = [
     'an application is connected that is not on the account’s list',
   ],
   [
-    'enter-user',
+    'enter-rule',
     'flows/device/enter-code.ts',
-    'if (!locked || !user || user.disabled || !application || !account)',
-    'if (!locked || !user || !application || !account)',
-    'a disabled user enters a code',
-  ],
-  [
-    'enter-policy',
-    'flows/device/enter-code.ts',
-    'if (!mayConnectByCode(account.policy, application))',
-    'if (false)',
-    'a code is entered that the account bars',
+    "if (mayAsk({ flow: 'device', ...parties, by, now: locked.now }) !== 'ok') return NOT_RECOGNISED",
+    '',
+    'a disabled user enters a code, or one that the account bars',
   ],
   [
     'D01',
     'flows/dialog/decide.ts',
-    'if (!locked || !user || user.disabled || !session)',
-    'if (!locked || !user || user.disabled)',
+    'const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)',
+    'const session = { authenticatedAt: Date.now() }',
     'a session that a changed password ended answers a dialog',
   ],
   [
-    'D02',
+    'dialog-gone',
     'flows/dialog/decide.ts',
-    'if (!locked || !user || user.disabled || !session)',
-    'if (!locked || !user || !session)',
-    'a disabled user answers a dialog',
-  ],
-  [
-    'dialog-deleted',
-    'flows/dialog/decide.ts',
-    'if (!application || application.deleted || !account)',
-    'if (!application || !account)',
+    "if (granting.outcome === 'gone') return granting",
+    '',
     'a deleted application gets an answer from a dialog',
   ],
   [
     'dialog-address',
     'flows/dialog/decide.ts',
-    "if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return { outcome: 'not_open' } as const",
+    'if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return NOT_OPEN',
     '',
     'a code is sent to an address that the application has given up',
   ],
   [
-    'dialog-suspended',
+    'dialog-rule',
     'flows/dialog/decide.ts',
-    'if (application.suspended || !policyAllows(account.policy, application))',
-    'if (!policyAllows(account.policy, application))',
-    'a suspended application is allowed in a dialog',
-  ],
-  [
-    'dialog-policy',
-    'flows/dialog/decide.ts',
-    'if (application.suspended || !policyAllows(account.policy, application))',
-    'if (application.suspended)',
-    'an application is allowed in a dialog that the account has barred since it opened',
-  ],
-  [
-    'dialog-shown',
-    'flows/dialog/decide.ts',
-    'if (!consent.grantable || !isAsShown(answer.shown, consent.granted))',
-    'if (!consent.grantable)',
-    'something else is granted in a dialog than was shown',
+    "if (granting.outcome !== 'ok') return granting",
+    '',
+    'the rule is not applied to a dialog when it is allowed',
   ],
   [
     'collect-revoked',
@@ -353,5 +324,5 @@ const left: readonly Left[] = [
 ]
 
 export const authorizationMutants: readonly Mutant[] = left.map(([id, file, text, replacement, allows]) => {
-  return { id, file: `server/src/${file}`, text, replacement, tests: TESTS, allows }
+  return { id, file: `server/src/${file}`, text, replacement, tests: file === RULE ? TESTS_OF_RULE : TESTS, allows }
 })

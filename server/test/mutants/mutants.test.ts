@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
+import { grantingMutants } from './granting-mutants.ts'
 import { messageMutants } from './message-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -17,6 +18,7 @@ import { vettingMutants } from './vetting-mutants.ts'
 const all = [
   ...mutants,
   ...authorizationMutants,
+  ...grantingMutants,
   ...testModeMutants,
   ...operatorMutants,
   ...vettingMutants,

@@ -16,6 +16,7 @@ import { randomFrom } from '../model/suspension-traffic.ts'
 import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
+import { grantingMutants } from './granting-mutants.ts'
 import { messageMutants } from './message-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -41,6 +42,7 @@ const { values } = parseArgs({
 const chosen = choose([
   ...mutants,
   ...authorizationMutants,
+  ...grantingMutants,
   ...testModeMutants,
   ...operatorMutants,
   ...vettingMutants,

@@ -26,18 +26,11 @@ const left: readonly Left[] = [
   ['vetting-counted-code', 'flows/device/decide.ts', COUNT, '', 'grants by code are not counted'],
   ['vetting-counted-dialog', 'flows/dialog/decide.ts', COUNT, '', 'grants in the dialog are not counted'],
   [
-    'vetting-code',
-    'flows/device/decide.ts',
-    "if (problem) return { outcome: 'unvetted', problem } as const",
-    '',
-    'a code is granted that the page refuses',
-  ],
-  [
-    'vetting-dialog',
-    'flows/dialog/decide.ts',
-    "if (approval !== 'ok') return { outcome: 'unvetted' } as const",
-    '',
-    'a dialog is granted that the page refuses',
+    'vetting-rule',
+    'core/grants/granting.ts',
+    'return vettingProblem(unvetted, dangerous) ?? ',
+    'return ',
+    'what the page refuses is granted',
   ],
   [
     'vetting-applications',

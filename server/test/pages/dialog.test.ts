@@ -97,11 +97,12 @@ describe('the consent page', () => {
   })
 
   test.each([
-    [{ grantable: false }, 'needs permissions that you do not have'],
-    [{ suspended: true }, 'is suspended while we review it'],
-    [{ grantable: false, suspended: true }, 'is suspended while we review it'],
-  ])('Allow is not offered when it is not possible, and why is said: %j', (reason, text) => {
-    const html = dialogConsentPage(frame, makeDialogConsent(reason))
+    ['lacking', 'needs permissions that you do not have'],
+    ['suspended', 'is suspended while we review it'],
+    ['dangerous_scope', 'asks for a high-risk permission but has not been reviewed'],
+    ['too_many_grants', 'users of other accounts can connect it, and that number is reached'],
+  ] as const)('Allow is not offered when it is not possible, and why is said: %s', (prevented, text) => {
+    const html = dialogConsentPage(frame, makeDialogConsent({ prevented }))
     expect(values(html, 'decision')).toEqual(['cancel'])
     expect(html).toContain(text)
     expect(html).not.toContain('Access ends after 60 days without use')

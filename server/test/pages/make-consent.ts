@@ -20,9 +20,7 @@ export function makeConsent(given: Partial<ConsentModel> = {}): ConsentModel {
     lacking: [
       { name: 'orders', title: 'Order screens', dangerous: true, roles: ['Billing', 'Owner'], required: false },
     ],
-    grantable: true,
-    suspended: false,
-    unvetted: null,
+    prevented: null,
     retype: false,
     crowded: false,
     shared: false,
@@ -44,9 +42,7 @@ export function makeDialogConsent(given: Partial<DialogConsentModel> = {}): Dial
     maxDays,
     can,
     lacking,
-    grantable: true,
-    suspended: false,
-    unvetted: null,
+    prevented: null,
     problem: null,
     ...given,
   }

@@ -145,7 +145,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
     dialogConsent: dialogConsentPage(frame, makeDialogConsent({ application })),
     dialogConsentRefused: dialogConsentPage(
       frame,
-      makeDialogConsent({ application, can: [], grantable: false, problem: 'changed' }),
+      makeDialogConsent({ application, can: [], prevented: 'lacking', problem: 'changed' }),
     ),
     dialogProblem: dialogProblemPage(base, makeDialogProblem({ application, detail: application })),
     dialogProblemUnknown: dialogProblemPage(
@@ -235,9 +235,9 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       frame,
       makeConsent({ application, retype: true, crowded: true, shared: true, problem: 'retype' }),
     ),
-    consentUnvetted: consentPage(frame, makeConsent({ application, unvetted: 'too_many_grants' })),
-    consentUnvettedDangerous: consentPage(frame, makeConsent({ application, unvetted: 'dangerous_scope' })),
-    consentRefused: consentPage(frame, makeConsent({ application, can: [], grantable: false, suspended: true })),
+    consentUnvetted: consentPage(frame, makeConsent({ application, prevented: 'too_many_grants' })),
+    consentUnvettedDangerous: consentPage(frame, makeConsent({ application, prevented: 'dangerous_scope' })),
+    consentRefused: consentPage(frame, makeConsent({ application, can: [], prevented: 'suspended' })),
     granted: decidedPage(frame, { outcome: 'granted', application }),
     connected: decidedPage(frame, { outcome: 'granted', application, connected: true }),
     granting: decidedPage(frame, { outcome: 'granted', application, deliveryAddress: '/connect/delivery?ref=r' }),

@@ -61,7 +61,8 @@ export async function startTestService(
   const decide = async (userCode: string, by: MadeUser, decision: typeof grantDeviceCode | typeof rejectDeviceCode) => {
     const entered = await enterUserCode(context, by.id, userCode)
     if (entered.outcome !== 'claimed') return entered.outcome
-    return (await decision(context, by.id, entered.code)).outcome
+    const decided = await decision(context, by.id, entered.code)
+    return decided.outcome === 'prevented' ? decided.by : decided.outcome
   }
   const address = running?.address ?? ''
   return {

@@ -23,11 +23,3 @@ export function policyAllows(policy: AccountPolicy, application: Pick<Applicatio
   if (!policy.unverifiedPublishers && application.publisher.status === 'unverified') return false
   return policy.onlyApplications === null || policy.onlyApplications.includes(application.id)
 }
-
-/** Whether a user code of this application may be entered, shown and granted at the account. */
-export function mayConnectByCode(
-  policy: AccountPolicy,
-  application: Pick<Application, 'id' | 'publisher' | 'deleted'>,
-): boolean {
-  return policy.deviceFlow && !application.deleted && policyAllows(policy, application)
-}

@@ -3,7 +3,7 @@ import type { DeviceCodeKey } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
-import { readDecision, type ViewRequest } from './read-decision.ts'
+import { readDecision } from './read-decision.ts'
 
 export type PageDecision =
   | { readonly decision: 'cancel' | 'not_me' }
@@ -29,21 +29,23 @@ export async function decideOnPage(
   sessionUser: SessionUser,
   key: DeviceCodeKey,
   given: PageDecision,
-  viewRequest: ViewRequest,
+  address: string | null,
 ): Promise<PageDecisionResult> {
   if (given.decision !== 'allow') {
     const reported = given.decision === 'not_me'
-    const onPage = { sessionId: sessionUser.session.id, reported }
-    const { outcome } = await rejectDeviceCode(context, sessionUser.id, key, onPage)
+    const by = { kind: 'page', sessionId: sessionUser.session.id, reported } as const
+    const { outcome } = await rejectDeviceCode(context, sessionUser.id, key, by)
     if (outcome === 'not_open' || !reported) return DECIDED
-    const view = await readDecision(context, sessionUser, key, viewRequest)
+    const view = await readDecision(context, sessionUser, key, address)
     const application = 'application' in view ? view.application : null
     return { outcome: 'reported', application, shared: 'shared' in view && view.shared }
   }
   const { shown, lastGroup } = given
-  const onPage = { shown, lastGroup, sessionId: sessionUser.session.id, address: viewRequest.address }
-  const { outcome } = await grantDeviceCode(context, sessionUser.id, key, onPage)
-  if (outcome === 'retype') return { outcome }
-  // A session that is no longer fresh: the decision's page asks the user to re-authenticate.
-  return outcome === 'changed' || outcome === 'lacking' ? { outcome: 'changed' } : DECIDED
+  const by = { kind: 'page', shown, lastGroup, sessionId: sessionUser.session.id, address } as const
+  const result = await grantDeviceCode(context, sessionUser.id, key, by)
+  if (result.outcome === 'retype') return { outcome: 'retype' }
+  // The page that was shown offered Allow, so the user has lost permissions since.
+  const lost = result.outcome === 'prevented' && result.by === 'lacking'
+  // Otherwise the decision's page shows the outcome, or asks the user to re-authenticate.
+  return lost || result.outcome === 'changed' ? { outcome: 'changed' } : DECIDED
 }

@@ -3,7 +3,6 @@
  * docs/interface.md, "Test mode".
  */
 import { runningTestMode } from '../../core/applications/test-mode.ts'
-import { byApplication } from '../../core/audit/actor.ts'
 import { isTestSecret } from '../../secrets/test-secret.ts'
 import type { Context } from '../context.ts'
 import { grantDeviceCode, rejectDeviceCode } from './decide.ts'
@@ -35,13 +34,13 @@ export async function decideTestCode(context: Context, given: TestDecision): Pro
   const test = runningTestMode(application, context.applications.now())
   // The same answer for a wrong secret: the application's own must not tell whether test mode is on.
   if (!isTestSecret(context.config.keys, test?.secret ?? null, given.testSecret) || !test) return INVALID_SECRET
-  const actor = byApplication(application.id)
-  const entered = await enterUserCode(context, test.userId, given.userCode, actor)
+  const by = { kind: 'test', applicationId: application.id, test } as const
+  const entered = await enterUserCode(context, test.userId, given.userCode, by)
   if (entered.outcome !== 'claimed') return INVALID
   if (given.decision === 'reject') {
-    const { outcome } = await rejectDeviceCode(context, test.userId, entered.code, null, actor)
+    const { outcome } = await rejectDeviceCode(context, test.userId, entered.code, by)
     return outcome === 'rejected' ? { outcome: 'rejected' } : INVALID
   }
-  const granted = await grantDeviceCode(context, test.userId, entered.code, null, test)
+  const granted = await grantDeviceCode(context, test.userId, entered.code, by)
   return granted.outcome === 'granted' ? { outcome: 'granted', scopes: granted.consent.granted } : INVALID
 }

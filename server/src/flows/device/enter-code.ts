@@ -1,17 +1,16 @@
 /** Entry of a user code by an account user. docs/interface.md, "The user decides" and "Guessing". */
-import { mayConnectByCode } from '../../core/accounts/policy.ts'
 import type { Application } from '../../core/applications/application.ts'
-import { runningTestMode } from '../../core/applications/test-mode.ts'
-import { type Actor, BY_COMMAND_LINE, byService, byUser } from '../../core/audit/actor.ts'
+import { byService, byUser } from '../../core/audit/actor.ts'
 import { claim } from '../../core/device/code.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'
+import { type Actors, actorOf, mayAsk } from '../../core/grants/granting.ts'
 import { networkOf } from '../../core/network.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../../core/sign-in/attempts.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { digestUserCode } from '../../secrets/user-code.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser } from '../../store/accounts/users.ts'
-import { findApplication, listApplications } from '../../store/applications/applications.ts'
+import { listApplications } from '../../store/applications/applications.ts'
 import { hasRecentEvent, recordEvent } from '../../store/audit/events.ts'
 import { hasMoved } from '../../store/cells/moves.ts'
 import { findByUserCode, lockLiveUserCode, type StoredDeviceCode, saveDeviceCode } from '../../store/device/codes.ts'
@@ -20,6 +19,7 @@ import { countCrowd, lockCrowd, lockEntryHistory, recordEntry } from '../../stor
 import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
+import { readParties } from '../grants/granting-facts.ts'
 import { type FetchedCode, fetchAndClaim } from './fetch-code.ts'
 
 export type EntryResult =
@@ -41,16 +41,16 @@ export async function enterUserCode(
   context: Context,
   userId: string,
   typed: string,
-  actor: Actor = BY_COMMAND_LINE,
+  by: Actors = { kind: 'command_line' },
 ): Promise<EntryResult> {
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
   const user = context.cells && (await readUser(context.db, userId))
   const account = user && (await readAccount(context.db, user.accountId))
-  return fetchAndClaim(context, account, read.userCode, actor, (fetched) =>
+  return fetchAndClaim(context, account, read.userCode, by, (fetched) =>
     context.db.transaction(
-      async (tx) => (await claimUserCode(context, tx, userId, read.userCode, actor, fetched))?.result ?? null,
+      async (tx) => (await claimUserCode(context, tx, userId, read.userCode, by, fetched))?.result ?? null,
     ),
   )
 }
@@ -75,19 +75,19 @@ export async function enterCode(
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
 
   const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
-  const actor = byUser(sessionUser.id)
+  const by = { kind: 'page' } as const
   if (context.cells) {
     // The rate limit applies before other cells are asked. The attempt is recorded in the transaction below.
     const allowance = mayEnterCode(await context.db.transaction((tx) => lockEntryHistory(tx, who)))
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
   }
-  return fetchAndClaim(context, rules, read.userCode, actor, (fetched) =>
+  return fetchAndClaim(context, rules, read.userCode, by, (fetched) =>
     context.db.transaction(async (tx): Promise<WebEntryResult | null> => {
       const history = await lockEntryHistory(tx, who)
       const allowance = mayEnterCode(history)
       if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-      const claimed = await claimUserCode(context, tx, sessionUser.id, read.userCode, actor, fetched)
+      const claimed = await claimUserCode(context, tx, sessionUser.id, read.userCode, by, fetched)
       if (!claimed) return null
       const { result, matchedCode } = claimed
       // Queried in every case, for equal timing as in claimUserCode.
@@ -127,34 +127,32 @@ async function claimUserCode(
   tx: Transaction,
   userId: string,
   userCode: string,
-  actor: Actor,
+  by: Actors,
   fetched: FetchedCode | null,
 ): Promise<Claimed | null> {
   const locked = await lockLiveUserCode(tx, digestUserCode(config.keys, userCode))
   const user = await lockUser(tx, userId)
-  // All three are queried in every case, so that timing does not reveal whether a code exists.
+  // All are queried in every case, so that timing does not reveal whether a code exists.
   const closed = fetched?.answer === 'closed' ? fetched.code : null
-  const application = await findApplication(tx, locked?.code.applicationId ?? closed?.applicationId ?? '')
-  const account = await readAccount(tx, user?.accountId ?? '')
+  const parties = await readParties(tx, user, locked?.code.applicationId ?? closed?.applicationId ?? '')
   const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
-  if (closed && user && application) {
-    const about = { accountId: user.accountId, userId, applicationId: application.id, deviceCodeId: closed.id }
+  const actor = actorOf(by, userId)
+  if (closed && parties) {
+    const { application, account } = parties
+    const about = { accountId: account.id, userId, applicationId: application.id, deviceCodeId: closed.id }
     await recordEvent(tx, { kind: 'code.closed', actor, ...about })
     return { ...NOT_RECOGNISED, matchedCode: { requestedFrom: closed.requestedFrom, application } }
   }
   if (!locked && fetched?.answer === 'here' && (await mayBeElsewhere(tx, config.keys, userCode, user))) return null
-  if (!locked || !user || user.disabled || !application || !account) return NOT_RECOGNISED
-  // In test mode an application decides its own codes only.
-  if (actor.kind === 'application' && actor.id !== application.id) return NOT_RECOGNISED
-  if (!mayConnectByCode(account.policy, application)) return NOT_RECOGNISED
-  // Codes of an application in test mode are decided by its own tests only.
-  if (actor.kind === 'user' && runningTestMode(application, locked.now)) return NOT_RECOGNISED
-  const step = claim(locked.code, userId, claimant?.accountId === user.accountId, locked.now)
+  if (!locked || !parties) return NOT_RECOGNISED
+  if (mayAsk({ flow: 'device', ...parties, by, now: locked.now }) !== 'ok') return NOT_RECOGNISED
+  const { application, account } = parties
+  const step = claim(locked.code, userId, claimant?.accountId === account.id, locked.now)
   if (step.answer === 'not_open') return NOT_RECOGNISED
 
   await saveDeviceCode(tx, step.next)
   const about = { applicationId: application.id, deviceCodeId: locked.code.id }
-  await recordEvent(tx, { kind: KINDS[step.answer], actor, accountId: user.accountId, userId, ...about })
+  await recordEvent(tx, { kind: KINDS[step.answer], actor, accountId: account.id, userId, ...about })
   if (step.answer === 'closed' && claimant) {
     const whose = { accountId: claimant.accountId, userId: claimant.id }
     await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })

@@ -2,10 +2,8 @@
  * Gets a code that was typed here from the cell that issued it, so that it can be claimed here. In an undivided
  * installation nothing happens.
  */
-import { mayConnectByCode } from '../../core/accounts/policy.ts'
-import { runningTestMode } from '../../core/applications/test-mode.ts'
-import type { Actor } from '../../core/audit/actor.ts'
 import { issuerOf } from '../../core/cells/code-prefix.ts'
+import { type Actors, mayAsk } from '../../core/grants/granting.ts'
 import { digestUserCode } from '../../secrets/user-code.ts'
 import type { Account } from '../../store/accounts/accounts.ts'
 import { findApplication } from '../../store/applications/applications.ts'
@@ -35,11 +33,11 @@ export async function fetchAndClaim<Claimed>(
   context: Context,
   account: CodeAccount | null,
   userCode: string,
-  actor: Actor,
+  by: Actors,
   claim: (fetched: FetchedCode | null) => Promise<Claimed | null>,
 ): Promise<Claimed> {
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
-    const claimed = await claim(await fetchCode(context, account, userCode, actor))
+    const claimed = await claim(await fetchCode(context, account, userCode, by))
     if (claimed !== null) return claimed
   }
   throw new Unavailable('the code is being handed over')
@@ -49,7 +47,7 @@ async function fetchCode(
   context: Context,
   account: CodeAccount | null,
   userCode: string,
-  actor: Actor,
+  by: Actors,
 ): Promise<FetchedCode | null> {
   const { cells, applications, config } = context
   if (!cells || !account) return null
@@ -57,14 +55,14 @@ async function fetchCode(
   if (issuer === null) return null
   const digests = digestUserCode(config.keys, userCode).map((digest) => digest.toString('hex'))
   // In test mode an application gets its own codes only.
-  const which = { digests, applicationId: actor.kind === 'application' ? actor.id : null }
+  const which = { digests, applicationId: by.kind === 'test' ? by.applicationId : null }
   const answer = await askIssuer(context, cells, issuer, which)
   switch (answer.answer) {
     case 'handed':
       await receiveCode(context, issuer, answer.row, answer.handovers)
       return { answer: 'here' }
     case 'claimed':
-      return closeElsewhere(context, cells, account, answer.code, actor)
+      return closeElsewhere(context, cells, account, answer.code, by)
     default:
       return { answer: answer.answer }
   }
@@ -81,11 +79,11 @@ async function closeElsewhere(
   cells: Cells,
   account: CodeAccount,
   code: ClaimedElsewhere,
-  actor: Actor,
+  by: Actors,
 ): Promise<FetchedCode> {
   const application = await findApplication(db, code.applicationId)
-  if (!application || !mayConnectByCode(account.policy, application)) return { answer: 'known' }
-  if (actor.kind === 'user' && runningTestMode(application, applications.now())) return { answer: 'known' }
+  const asking = { flow: 'device', account, user: { disabled: false }, by, now: applications.now() } as const
+  if (!application || mayAsk({ ...asking, application }) !== 'ok') return { answer: 'known' }
   // The code went with the account, and this user may have claimed it.
   if (await hasMoved(db, account.id)) throw new Unavailable('the account moves to another cell')
   const { closed } = await cells.ask<{ closed: boolean }>(code.holder, 'close', {

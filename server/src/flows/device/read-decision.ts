@@ -1,21 +1,16 @@
 /** View of a device code for its consent page, before and after the decision. Reads only. */
-
-import { mayConnectByCode } from '../../core/accounts/policy.ts'
-import { deviceFlowPolicy, type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
-import type { VettingProblem } from '../../core/applications/vetting.ts'
+import { type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
 import { isOpen, type Variant } from '../../core/device/code.ts'
 import type { Origin } from '../../core/device/origin.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
+import { mayGrant } from '../../core/grants/granting.ts'
 import { userCodeOf } from '../../secrets/user-code.ts'
-import { readAccount } from '../../store/accounts/accounts.ts'
 import { readUser } from '../../store/accounts/users.ts'
-import { findApplication } from '../../store/applications/applications.ts'
-import { readUnvetted } from '../../store/applications/vettings.ts'
 import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { type DescribedConsent, describeConsent } from '../grants/describe-consent.ts'
-import { readApproval } from './read-approval.ts'
+import { readFacts, readOnPage } from '../grants/granting-facts.ts'
 import { isConnected } from './read-delivery.ts'
 
 export type OpenDecision = DescribedConsent & {
@@ -30,9 +25,6 @@ export type OpenDecision = DescribedConsent & {
   readonly variant: Variant
   readonly requestedFrom: string | null
   readonly requestedWith: string | null
-  readonly suspended: boolean
-  /** Why it cannot be granted before an operator has looked at it. */
-  readonly unvetted: VettingProblem | null
   readonly origin: Origin
   /** Many users claimed codes that this application requested from the same network, within minutes. */
   readonly crowded: boolean
@@ -51,25 +43,25 @@ export type DecisionView =
   | { readonly outcome: 'entered_elsewhere'; readonly application: string }
   /** Expired, barred, or never claimed by this user: indistinguishable. */
   | { readonly outcome: 'closed' }
-  /** An access key, a dangerous scope or a crowd: the user must re-authenticate first. */
+  /** The user must re-authenticate first. */
   | { readonly outcome: 'stale_session' }
-
-/** The user's address, and the time of the request. */
-export type ViewRequest = { readonly address: string | null; readonly now: number }
 
 export async function readDecision(
   context: Context,
   sessionUser: SessionUser,
   key: DeviceCodeKey,
-  { address, now: requestedAt }: ViewRequest,
+  address: string | null,
 ): Promise<DecisionView> {
   const found = await readDeviceCode(context.db, key)
   if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
   const { code, now } = found
-  const application = await findApplication(context.db, code.applicationId)
+  const request = { flow: 'device', ...code } as const
   const user = await readUser(context.db, sessionUser.id)
-  const account = user && (await readAccount(context.db, user.accountId))
-  if (!application || !user || !account) return { outcome: 'closed' }
+  const at = { userId: sessionUser.id, session: sessionUser.session, address, now }
+  const by = await readOnPage(context, context.db, request, at, null)
+  const facts = await readFacts(context.db, request, user, by, now)
+  if (!facts) return { outcome: 'closed' }
+  const { application, account } = facts
   const decided = outcomeOf(code)
   const shared = code.alsoEntered === 'colleague'
   if (decided === 'granted') {
@@ -79,22 +71,11 @@ export async function readDecision(
   if (decided) return { outcome: decided, application: application.name, shared }
   if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
   const userCode = userCodeOf(context.config.keys, code)
-  if (userCode === null || !isOpen(code, now) || !mayConnectByCode(account.policy, application)) {
-    return { outcome: 'closed' }
-  }
+  if (userCode === null || !isOpen(code, now)) return { outcome: 'closed' }
 
-  const consent = await describeConsent(context.db, user, code.scopes, deviceFlowPolicy(application))
-  const approver = { authenticatedAt: sessionUser.session.authenticatedAt, address, now: requestedAt }
-  const { crowded, origin, approval } = await readApproval(
-    context,
-    context.db,
-    code,
-    application,
-    consent.can,
-    await readUnvetted(context.db, application.id, user),
-    approver,
-  )
-  if (approval === 'reauthenticate') return { outcome: 'stale_session' }
+  const granting = mayGrant(facts)
+  if (granting.outcome === 'gone' || granting.outcome === 'barred') return { outcome: 'closed' }
+  if (granting.outcome === 'reauthenticate') return { outcome: 'stale_session' }
   return {
     outcome: 'open',
     application: application.name,
@@ -106,13 +87,11 @@ export async function readDecision(
     variant: code.variant,
     requestedFrom: code.requestedFrom,
     requestedWith: code.requestedWith,
-    ...consent,
-    suspended: application.suspended,
-    unvetted: approval === 'ok' || approval === 'retype' ? null : approval,
-    origin,
-    crowded,
+    ...(await describeConsent(context.db, facts, granting)),
+    origin: by.origin,
+    crowded: by.crowded,
     shared,
-    retype: approval === 'retype',
+    retype: granting.outcome === 'retype',
   }
 }
 

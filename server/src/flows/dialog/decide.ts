@@ -2,26 +2,21 @@
  * Decision in the dialog. Allowing it creates the grant; the returned authorization code is computed from the dialog's
  * id and must be exchanged within a minute.
  */
-import { policyAllows } from '../../core/accounts/policy.ts'
 import { byUser } from '../../core/audit/actor.ts'
 import { decide } from '../../core/dialog/dialog.ts'
 import { isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
-import { resolveConsent } from '../../core/grants/scope.ts'
+import { type Granting, mayGrant } from '../../core/grants/granting.ts'
 import { ownBucket } from '../../secrets/bucket.ts'
 import { signAuthorizationCode } from '../../secrets/dialog-texts.ts'
 import { createGrantId } from '../../secrets/random.ts'
-import { readAccount } from '../../store/accounts/accounts.ts'
 import { lockUser } from '../../store/accounts/users.ts'
-import { findApplication } from '../../store/applications/applications.ts'
-import { readScopes } from '../../store/applications/scopes.ts'
 import { countOutsideGrant, lockUnvetted } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { lockDialog, saveDialog } from '../../store/dialog/dialogs.ts'
 import { holdSession, type SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
-import { isAsShown } from '../grants/describe-consent.ts'
-import { dialogApproval } from './approval.ts'
+import { readFacts, readOnPage } from '../grants/granting-facts.ts'
 
 export type DialogAnswer =
   | { readonly decision: 'cancel' }
@@ -33,14 +28,12 @@ type Return = { readonly redirectUri: string; readonly state: string | null }
 export type DialogDecision =
   | (Return & { readonly outcome: 'allowed'; readonly code: string })
   | (Return & { readonly outcome: 'denied' })
-  /** Nothing was decided: the scopes to grant differ from those shown, or may not be granted at all. */
-  | { readonly outcome: 'changed' }
-  /** A dangerous scope: the user must re-authenticate first. */
-  | { readonly outcome: 'stale_session' }
-  /** No operator has looked at the application yet: the page says what it may not have. */
-  | { readonly outcome: 'unvetted' }
-  /** Decided before, or expired. */
+  /** Decided before, expired, or the session has ended. */
   | { readonly outcome: 'not_open' }
+  /** Nothing was decided. */
+  | Exclude<Granting, { readonly outcome: 'ok' }>
+
+const NOT_OPEN = { outcome: 'not_open' } as const
 
 export async function decideDialog(
   context: Context,
@@ -54,26 +47,31 @@ export async function decideDialog(
   const result = await db.transaction(async (tx) => {
     const locked = await lockDialog(tx, dialogId)
     const user = await lockUser(tx, sessionUser.id)
-    const unvetted =
-      locked && user && answer.decision === 'allow' ? await lockUnvetted(tx, locked.dialog.applicationId, user) : null
-    // Checked after locking the user: a password change may have ended the session meanwhile.
-    const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
-    if (!locked || !user || user.disabled || !session) return { outcome: 'not_open' } as const
+    if (!locked || !user) return NOT_OPEN
     const { dialog, now } = locked
     const { redirectUri, state } = dialog
+    await lockUnvetted(tx, dialog.applicationId, user)
+    // Checked after locking the user: a password change may have ended the session meanwhile.
+    const session = await holdSession(tx, sessionUser.session.id, sessionUser.id)
+    if (!session) return NOT_OPEN
     const step = decide(dialog, {
       userId: user.id,
       grantId: answer.decision === 'allow' ? grantId : null,
       now,
       codeLifetimeMs: config.dialogCodeLifetimeMs,
     })
-    if (step.answer === 'not_open') return { outcome: 'not_open' } as const
+    if (step.answer === 'not_open') return NOT_OPEN
+    const request = { flow: 'dialog', ...dialog } as const
+    const given = answer.decision === 'allow' ? { shown: answer.shown, retyped: false } : null
+    const by = await readOnPage(context, tx, request, { userId: user.id, session, address: null, now }, given)
+    const facts = await readFacts(tx, request, user, by, now)
+    if (!facts) return { outcome: 'gone' } as const
+    const granting = mayGrant(facts)
+    if (granting.outcome === 'gone') return granting
     if (step.answer === 'repeated')
       return { outcome: 'decided', redirectUri, state, granted: null, denied: null } as const
-    const application = await findApplication(tx, dialog.applicationId)
-    const account = await readAccount(tx, user.accountId)
-    if (!application || application.deleted || !account) return { outcome: 'not_open' } as const
-    if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return { outcome: 'not_open' } as const
+    const { application, unvetted } = facts
+    if (!isRegisteredRedirect(application.redirectUris, redirectUri)) return NOT_OPEN
     const about = { accountId: user.accountId, applicationId: application.id }
 
     if (answer.decision === 'cancel') {
@@ -81,18 +79,12 @@ export async function decideDialog(
       await recordEvent(tx, { kind: 'dialog.denied', actor: byUser(user.id), ...about, userId: user.id })
       return { outcome: 'decided', redirectUri, state, granted: null, denied: about } as const
     }
-    if (application.suspended || !policyAllows(account.policy, application)) return { outcome: 'changed' } as const
-    const consent = resolveConsent(dialog.scopes, user.heldScopes, application)
-    const scopes = await readScopes(tx, consent.granted)
-    const approval = dialogApproval(context, scopes, unvetted, session.authenticatedAt, now)
-    if (approval === 'reauthenticate') return { outcome: 'stale_session' } as const
-    if (approval !== 'ok') return { outcome: 'unvetted' } as const
-    if (!consent.grantable || !isAsShown(answer.shown, consent.granted)) return { outcome: 'changed' } as const
+    if (granting.outcome !== 'ok') return granting
     if (unvetted && !unvetted.counted) await countOutsideGrant(tx, application.id)
     await createGrant(tx, byUser(user.id), user, application, {
       id: grantId,
       variant: 'token_set',
-      scopes: consent.granted,
+      scopes: granting.consent.granted,
       keyId: config.keys.signing.id,
       deviceCodeId: null,
       dialogId,

@@ -24,8 +24,6 @@ export const showPreview: PageHandler<UserRequest> = async (context, request) =>
     application: application.name,
     publisher: application.publisher,
     logo: logoAddress(shownLogo(application)),
-    suspended: application.suspended,
-    unvetted: null,
     ...accessLifetimes(context.config),
     problem: null,
     preview: true,

@@ -59,13 +59,13 @@ const CLOSED = { outcome: 'closed', application: null } as const
 export const showDecision: PageHandler<UserRequest> = (context, request) => decisionPage(context, request, null)
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
-  const { sessionUser, fields, browser, frame, now } = request
+  const { sessionUser, fields, browser, frame } = request
   const ref = fields.get('ref') ?? ''
   const codeKey = verifyDecision(context.config.keys, ref, sessionUser.id)
   if (!codeKey) return { page: decidedPage(frame, CLOSED), status: 403 }
   const given = readAnswer(fields)
   if (!given) return { refusal: 'invalid_request' }
-  const result = await decideOnPage(context, sessionUser, codeKey, given, { address: browser.address, now })
+  const result = await decideOnPage(context, sessionUser, codeKey, given, browser.address)
   if (result.outcome === 'decided') return { seeOther: `/connect/decision?ref=${ref}` }
   if (result.outcome === 'reported') return { page: decidedPage(frame, result) }
   return decisionPage(context, request, result.outcome)
@@ -99,11 +99,10 @@ async function decisionPage(
   request: UserRequest,
   problem: ConsentModel['problem'],
 ): Promise<PageAnswer> {
-  const { sessionUser, fields, frame, browser, now } = request
+  const { sessionUser, fields, frame, browser } = request
   const ref = fields.get('ref') ?? ''
   const codeKey = verifyDecision(context.config.keys, ref, sessionUser.id)
-  const asking = { address: browser.address, now }
-  const view = codeKey ? await readDecision(context, sessionUser, codeKey, asking) : CLOSED
+  const view = codeKey ? await readDecision(context, sessionUser, codeKey, browser.address) : CLOSED
   if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: codeKey ? 200 : 403 }
   if (view.outcome === 'stale_session') {
     return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }

@@ -41,10 +41,20 @@ export const answerDialog: PageHandler<UserRequest> = async (context, request) =
   const answer = readAnswer(fields, browser.address)
   if (!answer) return { refusal: 'invalid_request' }
   const result = await decideDialog(context, sessionUser, dialogId, answer)
-  if (result.outcome === 'not_open' || result.outcome === 'unvetted') return questionPage(context, request, null)
-  if (result.outcome === 'changed') return questionPage(context, request, 'changed')
-  if (result.outcome === 'stale_session') return { seeOther: confirmFirst(fields) }
-  return { seeOther: returnAddress(context, result) }
+  switch (result.outcome) {
+    case 'allowed':
+    case 'denied':
+      return { seeOther: returnAddress(context, result) }
+    case 'reauthenticate':
+      return { seeOther: confirmFirst(fields) }
+    case 'changed':
+      return questionPage(context, request, 'changed')
+    case 'prevented':
+      // The page that was shown offered Allow, so the user has lost permissions since.
+      return questionPage(context, request, result.by === 'lacking' ? 'changed' : null)
+    default:
+      return questionPage(context, request, null)
+  }
 }
 
 /** Signs out, so that another user can sign in and answer the same request. */
@@ -76,10 +86,10 @@ async function questionPage(
   request: UserRequest,
   wrong: DialogConsentModel['problem'],
 ): Promise<PageAnswer> {
-  const { sessionUser, fields, frame, now } = request
+  const { sessionUser, fields, frame } = request
   const dialogId = dialogIdOf(context, request)
   if (dialogId === null) return problem(request, 'other_browser')
-  const view = await readDialogView(context, sessionUser, dialogId, now)
+  const view = await readDialogView(context, sessionUser, dialogId)
   switch (view.outcome) {
     case 'stale_session':
       return { seeOther: confirmFirst(fields) }

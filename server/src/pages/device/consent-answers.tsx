@@ -11,24 +11,21 @@ type OutlookProps = {
   readonly model: ConsentQuestion & { readonly variant: 'token_set' | 'access_key' }
 }
 
-/** Whether the user may allow it. */
-export function isOffered({ grantable, suspended, unvetted }: ConsentQuestion): boolean {
-  return grantable && !suspended && unvetted === null
-}
-
-function reasonOf({ suspended, unvetted }: ConsentQuestion) {
-  if (suspended) return 'consent.suspended'
-  return unvetted === null ? 'consent.not_grantable' : (`consent.unvetted_${unvetted}` as const)
-}
+const REASONS = {
+  suspended: 'consent.suspended',
+  dangerous_scope: 'consent.unvetted_dangerous_scope',
+  too_many_grants: 'consent.unvetted_too_many_grants',
+  lacking: 'consent.not_grantable',
+} as const
 
 export function Outlook({ words, model }: OutlookProps) {
-  const { application, variant, unusedDays, maxDays } = model
-  return isOffered(model) ? (
+  const { application, variant, unusedDays, maxDays, prevented } = model
+  return prevented === null ? (
     <p class="hint">{words.t(`consent.lasts_${variant}`, { days: unusedDays, longest: maxDays })}</p>
   ) : (
     <section class="stack tight" aria-labelledby="not-possible">
       <h2 id="not-possible">{words.t('consent.not_possible')}</h2>
-      <p>{words.rich(reasonOf(model), { application, max: MAX_OUTSIDE_GRANTS, b: strong })}</p>
+      <p>{words.rich(REASONS[prevented], { application, max: MAX_OUTSIDE_GRANTS, b: strong })}</p>
     </section>
   )
 }

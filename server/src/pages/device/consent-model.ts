@@ -1,7 +1,7 @@
 /** Model of the consent page of the device flow. */
 import type { Publisher } from '../../core/applications/application.ts'
-import type { VettingProblem } from '../../core/applications/vetting.ts'
 import type { Variant } from '../../core/device/code.ts'
+import type { Prevention } from '../../core/grants/granting.ts'
 import type { LackingPermission, Permission } from './consent-permissions.tsx'
 
 /** What the consent pages of the device flow and of the dialog have in common. */
@@ -18,10 +18,8 @@ export type ConsentQuestion = {
   readonly maxDays: number
   readonly can: readonly Permission[]
   readonly lacking: readonly LackingPermission[]
-  readonly grantable: boolean
-  readonly suspended: boolean
-  /** Why it cannot be granted before an operator has looked at the application. */
-  readonly unvetted: VettingProblem | null
+  /** Why it cannot be allowed. */
+  readonly prevented: Prevention | null
   /** Preview for the application's developer: same look, nothing to submit. */
   readonly preview?: true
 }

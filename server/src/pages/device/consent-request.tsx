@@ -6,7 +6,7 @@ import type { Frame } from '../ui/frame.ts'
 import { Notice } from '../ui/notice.tsx'
 import { strong } from '../ui/strong.tsx'
 import type { Words } from '../ui/words.ts'
-import { isOffered, Outlook } from './consent-answers.tsx'
+import { Outlook } from './consent-answers.tsx'
 import type { ConsentModel } from './consent-model.ts'
 import { VerifiedHint } from './consent-parties.tsx'
 
@@ -48,7 +48,7 @@ export function CodeAsked({ words, model }: { readonly words: Words; readonly mo
 /** What a decision does not depend on. A lifetime without an end is no detail: it stays in sight. */
 function Details({ words, model }: { readonly words: Words; readonly model: ConsentModel }) {
   const { request, publisher, variant, preview = false } = model
-  const offered = isOffered(model)
+  const offered = model.prevented === null
   if (request.address === null && request.says === null && publisher.status !== 'verified' && !offered) return null
   return (
     <details class="more">

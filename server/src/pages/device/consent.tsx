@@ -7,7 +7,7 @@ import { Field } from '../ui/field.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Problems } from '../ui/notice.tsx'
-import { AnswerButton, Answers, isOffered, Outlook } from './consent-answers.tsx'
+import { AnswerButton, Answers, Outlook } from './consent-answers.tsx'
 import type { ConsentModel } from './consent-model.ts'
 import { Parties } from './consent-parties.tsx'
 import { Permissions } from './consent-permissions.tsx'
@@ -38,8 +38,8 @@ export function consentPage(frame: Frame, model: ConsentModel): string {
         <Warnings frame={frame} model={model} />
         <CodeAsked words={words} model={model} />
         <Permissions frame={frame} model={model} />
-        {!(isOffered(model) && model.variant === 'token_set') && <Outlook words={words} model={model} />}
-        {isOffered(model) && model.retype && (
+        {!(model.prevented === null && model.variant === 'token_set') && <Outlook words={words} model={model} />}
+        {model.prevented === null && model.retype && (
           <div class="must-see">
             <Field
               id="last_group"
@@ -66,7 +66,6 @@ const ANSWER = 'answer'
 function Decision({ frame, model }: { readonly frame: Frame; readonly model: ConsentModel }) {
   const { words } = frame
   const { preview = false } = model
-  const offered = isOffered(model)
   return (
     <>
       <AnswerForm
@@ -78,7 +77,7 @@ function Decision({ frame, model }: { readonly frame: Frame; readonly model: Con
         preview={preview}
       >
         {/* Enter in the field above presses the first button: Cancel is the safe default. */}
-        <Answers words={words} offered={offered} preview={preview} />
+        <Answers words={words} offered={model.prevented === null} preview={preview} />
       </AnswerForm>
       <div>
         <AnswerButton class="plain" decision="not_me" form={ANSWER} preview={preview}>

@@ -3,7 +3,7 @@
  * stay visible however long the list is.
  */
 
-import { Answers, isOffered, Outlook } from '../device/consent-answers.tsx'
+import { Answers, Outlook } from '../device/consent-answers.tsx'
 import type { ConsentQuestion } from '../device/consent-model.ts'
 import { Parties, VerifiedHint } from '../device/consent-parties.tsx'
 import { Permissions } from '../device/consent-permissions.tsx'
@@ -23,7 +23,7 @@ export type DialogConsentModel = ConsentQuestion & {
 export function dialogConsentPage(frame: Frame, model: DialogConsentModel): string {
   const { words } = frame
   const { application, request, problem, preview = false } = model
-  const offered = isOffered(model)
+  const offered = model.prevented === null
   return page(
     frame,
     words.t('consent.title', { application }),

@@ -25,9 +25,9 @@ const TEST_MODE = `select t.user_id, t.key_id, t.digest, t.ends_at, now() as now
 
 export type LockedTestMode = { readonly testMode: TestMode; readonly now: number }
 
-/** For a decision: several tests of one application decide at once. */
-export async function shareTestMode(tx: Transaction, applicationId: string): Promise<LockedTestMode | null> {
-  return first(await tx.query<Row>(`${TEST_MODE} for share of t`, [applicationId]))
+/** For a decision, so that ending it waits for the grant and revokes it. Several tests of one application decide at once. */
+export async function shareTestMode(tx: Transaction, applicationId: string): Promise<void> {
+  await tx.query('select from application_test_modes where application_id = $1 for share', [applicationId])
 }
 
 /** For its end: waits for decisions that are under way. */

@@ -28,16 +28,15 @@ export async function readUnvetted(db: Queryable, applicationId: string, user: G
 }
 
 /**
- * The same, locked, so that the count is exact. Locks nothing for an application that is not limited. Reads after
- * locking: a statement that waited for the lock does not see the grant that was made meanwhile.
+ * Locks the count, so that it is exact. Locks nothing for an application that is not limited. Read it afterwards: a
+ * statement that waited for the lock does not see the grant that was made meanwhile.
  */
-export async function lockUnvetted(tx: Transaction, applicationId: string, user: Grantor): Promise<Unvetted | null> {
-  const { rowCount } = await tx.query({
+export async function lockUnvetted(tx: Transaction, applicationId: string, user: Grantor): Promise<void> {
+  await tx.query({
     name: 'lock-unvetted',
     text: `${UNVETTED} for update of v`,
     values: [applicationId, user.accountId, user.id],
   })
-  return rowCount === 0 ? null : readUnvetted(tx, applicationId, user)
 }
 
 /** Requires `lockUnvetted`. */

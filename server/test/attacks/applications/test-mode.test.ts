@@ -15,6 +15,7 @@ import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { createGrantId, createGrantSecret } from '../../../src/secrets/random.ts'
 import { signLink } from '../../../src/secrets/web-texts.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
+import { findApplication } from '../../../src/store/applications/applications.ts'
 import { shareTestMode } from '../../../src/store/applications/test-modes.ts'
 import { insertGrant } from '../../../src/store/grants/grants.ts'
 import { findAccountSession } from '../../../src/store/sign-in/sessions.ts'
@@ -246,7 +247,8 @@ it('test mode that is switched off while a decision holds it ends after that dec
       "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()",
     )
   const ending = await context.db.transaction(async (tx) => {
-    const endsAt = (await shareTestMode(tx, application.id))?.testMode.endsAt ?? 0
+    await shareTestMode(tx, application.id)
+    const endsAt = (await findApplication(tx, application.id))?.testMode?.endsAt ?? 0
     const switched = switchTestModeOff(service, application, administrator)
     await expect.poll(waits).toHaveLength(1)
     await insertGrant(tx, {

@@ -236,7 +236,7 @@ describe('suspension', () => {
     await context.applications.refresh()
     const refused = await device.request()
     expect([refused.status, refused.body.error]).toEqual([403, 'application_suspended'])
-    expect(await service.grant(waiting.user_code)).toBe('application_suspended')
+    expect(await service.grant(waiting.user_code)).toBe('suspended')
     expect((await device.poll(waiting.device_code)).body.error).toBe('auth_pending')
     expect((await device.poll(granted.device_code)).status).toBe(200)
   })

@@ -102,7 +102,8 @@ describe('an application that is suspended', () => {
     const again = await window.account.send('GET', at.url.pathname + at.url.search)
     expect(offers(again)).toEqual(['cancel'])
     const forced = await forceYes(window, user, { url: at.url, shown: 'orders:read' })
-    expect([forced.status, forced.location, offers(forced)]).toEqual([400, null, ['cancel']])
+    expect([forced.status, forced.location, offers(forced)]).toEqual([200, null, ['cancel']])
+    expect(textOf(forced.text)).toContain('is suspended while we review it')
     expect(await everyRow(service)).toEqual(before)
 
     expect((await restoreApplication(service.context.db, application.id, 'harmless')).outcome).toBe('done')

@@ -1,6 +1,6 @@
 /** The policy of an account about applications. */
 import { expect, test } from 'vitest'
-import { type AccountPolicy, mayConnectByCode, policyAllows } from '../../../src/core/accounts/policy.ts'
+import { type AccountPolicy, policyAllows } from '../../../src/core/accounts/policy.ts'
 import type { PublisherStatus } from '../../../src/core/applications/application.ts'
 
 const makePolicy = (given: Partial<AccountPolicy> = {}): AccountPolicy => ({
@@ -29,13 +29,4 @@ test.each([
   ['where no codes are entered', { deviceFlow: false }, 'verified', true],
 ] as const)('%s (%j), an application of status %s: %s', (_, rules, status, allowed) => {
   expect(policyAllows(makePolicy(rules), makeApplication(status))).toBe(allowed)
-})
-
-test.each([
-  ['without rules', {}, false, true],
-  ['where no codes are entered', { deviceFlow: false }, false, false],
-  ['when it is deleted', {}, true, false],
-  ['where others are listed', { onlyApplications: ['app_000000000002'] }, false, false],
-] as const)('by code, %s (%j, deleted: %s): %s', (_, rules, deleted, allowed) => {
-  expect(mayConnectByCode(makePolicy(rules), { ...makeApplication('verified'), deleted })).toBe(allowed)
 })

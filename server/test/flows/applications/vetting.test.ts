@@ -89,7 +89,7 @@ describe('an application that no operator has looked at', () => {
     for (let time = 0; time < 4; time += 1) {
       outcomes.push(await grantIn(application, await makeUser(service.context.db, service.account.slug)))
     }
-    expect(outcomes).toEqual(['granted', 'granted', 'unvetted', 'unvetted'])
+    expect(outcomes).toEqual(['granted', 'granted', 'too_many_grants', 'too_many_grants'])
     expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
   })
 
@@ -114,7 +114,7 @@ describe('an application that no operator has looked at', () => {
     const application = await register(MAX_OUTSIDE_GRANTS - 1)
     const { user, web } = await makeSignedInUser(service)
     expect(await grantIn(application, user)).toBe('granted')
-    expect(await grantIn(application, await makeUser(service.context.db, service.account.slug))).toBe('unvetted')
+    expect(await grantIn(application, await makeUser(service.context.db, service.account.slug))).toBe('too_many_grants')
     expect(await grantIn(application, user), 'by code').toBe('granted')
     await consentOf(web, application)
     expect(web.last?.text, 'on the page').toContain('value="allow"')
@@ -139,7 +139,7 @@ describe('an application that no operator has looked at', () => {
     for (const _ of users) codes.push((await codeOf(application)).user_code)
     const outcomes = await Promise.all(users.map(({ user }, at) => service.grant(codes[at] ?? '', user)))
     expect(outcomes.filter((outcome) => outcome === 'granted')).toHaveLength(1)
-    expect(outcomes.filter((outcome) => outcome === 'unvetted')).toHaveLength(7)
+    expect(outcomes.filter((outcome) => outcome === 'too_many_grants')).toHaveLength(7)
     expect(await counted(application)).toBe(MAX_OUTSIDE_GRANTS)
   })
 
@@ -154,7 +154,7 @@ describe('an application that no operator has looked at', () => {
     await web.submit('/connect/decision', { decision: 'allow' })
     expect(await grantsOf(service, user)).toEqual([])
     const foreseen = await showDeviceCode(service.context.db, service.config.keys, code.user_code)
-    expect(foreseen && (await foreseeDecision(service.context.db, foreseen, user.id))?.grantable).toBe(false)
+    expect(foreseen && (await foreseeDecision(service.context, foreseen, user.id))?.prevented).toBe('too_many_grants')
     await web.submit('/connect/decision', { decision: 'cancel' })
     const { body } = await service.device('oauth', application).poll(code.device_code)
     expect(body).toMatchObject({ error: 'auth_rejected' })
@@ -167,9 +167,9 @@ describe('an application that no operator has looked at', () => {
     const { code, text } = await consentOf(web, application, 'orders:read,orders:erase')
     expect(text).toContain('asks for a high-risk permission but has not been reviewed')
     const foreseen = await showDeviceCode(service.context.db, service.config.keys, code.user_code)
-    expect(foreseen && (await foreseeDecision(service.context.db, foreseen, user.id))?.grantable).toBe(false)
+    expect(foreseen && (await foreseeDecision(service.context, foreseen, user.id))?.prevented).toBe('dangerous_scope')
     await web.submit('/connect/decision', { decision: 'allow' })
-    expect(await grantIn(application, user, 'orders:erase')).toBe('unvetted')
+    expect(await grantIn(application, user, 'orders:erase')).toBe('dangerous_scope')
     expect([await grantsOf(service, user), await counted(application)]).toEqual([[], 0])
     expect(await grantIn(application, user, 'orders:read')).toBe('granted')
   })
@@ -238,7 +238,7 @@ describe('there is no limit', () => {
     await setApplicationPublisher(db, application.id, { status: 'verified', name: 'acme.example' })
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
     await setApplicationPublisher(db, application.id, { status: 'unverified', name: null })
-    expect(await grantIn(application, await makeUser(db, service.account.slug))).toBe('unvetted')
+    expect(await grantIn(application, await makeUser(db, service.account.slug))).toBe('too_many_grants')
   })
 
   it('for an application that an operator registered on the command line', async () => {
@@ -295,12 +295,12 @@ describe('a review', () => {
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
 
     await database.query("update applications set name = 'Your Bank' where id = $1", [application.id])
-    expect(await grantIn(application, service.user, 'orders:erase'), 'under another name').toBe('unvetted')
+    expect(await grantIn(application, service.user, 'orders:erase'), 'under another name').toBe('dangerous_scope')
     await database.query('update applications set name = $2 where id = $1', [application.id, wish.name])
     await database.query("update applications set allowed_scopes = allowed_scopes || '{orders:write}' where id = $1", [
       application.id,
     ])
-    expect(await grantIn(application, service.user, 'orders:erase'), 'with a scope more').toBe('unvetted')
+    expect(await grantIn(application, service.user, 'orders:erase'), 'with a scope more').toBe('dangerous_scope')
     expect(textOf((await developer.get(own)).text)).toContain('Not reviewed')
     await database.query("update applications set allowed_scopes = array_remove(allowed_scopes, 'orders:write')")
     expect(await grantIn(application, service.user, 'orders:erase'), 'as it was seen').toBe('granted')
@@ -309,7 +309,7 @@ describe('a review', () => {
     await operator.get(`/operator/vetting/application?application=${application.id}`)
     const withdrawn = await operator.submit('/operator/vetting/withdraw')
     expect(textOf(withdrawn.text)).toContain(t('operator.vetting_notice_withdrawn'))
-    expect(await grantIn(application, service.user, 'orders:erase')).toBe('unvetted')
+    expect(await grantIn(application, service.user, 'orders:erase')).toBe('dangerous_scope')
     expect(await eventsOf()).toEqual([
       'application.vetting_requested',
       'application.vetted',

@@ -95,11 +95,7 @@ describe('entering a code', () => {
     const { entered } = await claimed(service.user)
     const { context, account, user, database } = service
     const session = { authenticatedAt: Date.now() }
-    const view = () =>
-      readDecision(context, { id: user.id, session } as unknown as SessionUser, entered.code, {
-        address: null,
-        now: Date.now(),
-      })
+    const view = () => readDecision(context, { id: user.id, session } as unknown as SessionUser, entered.code, null)
     expect((await view()).outcome).toBe('open')
     await database.query("update accounts set only_applications = '{}' where id = $1", [account.id])
     expect((await view()).outcome).toBe('closed')
