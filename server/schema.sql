@@ -31,6 +31,15 @@ begin
   end loop;
 end $$;
 
+CREATE FUNCTION public.email_changed() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+begin
+  new.email_confirmed_at := null;
+  new.email_version := old.email_version + 1;
+  return new;
+end $$;
+
 CREATE FUNCTION public.make_audit_partitions(starts timestamp with time zone) RETURNS void
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -492,6 +501,10 @@ CREATE TABLE public.device_codes (
     handed_to smallint,
     issued_by smallint,
     handovers integer DEFAULT 0 NOT NULL,
+    claimed_as text,
+    closed_by text,
+    taken_from text,
+    moved_from text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT device_codes_accepted_has_grant CHECK (((status <> 'accepted'::text) OR (grant_id IS NOT NULL))),
     CONSTRAINT device_codes_also_entered_check CHECK ((also_entered = ANY (ARRAY['colleague'::text, 'another_account'::text]))),
     CONSTRAINT device_codes_decided_by_claimant CHECK (((status <> ALL (ARRAY['accepted'::text, 'rejected'::text])) OR ((claimed_by IS NOT NULL) AND (decided_at IS NOT NULL)))),
@@ -623,6 +636,7 @@ CREATE TABLE public.links (
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
+    email_version integer,
     CONSTRAINT links_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'recovery'::text, 'sign_in'::text, 'remove_grant'::text]))),
     CONSTRAINT links_remove_grant_has_grant CHECK (((kind = 'remove_grant'::text) = (grant_id IS NOT NULL)))
 );
@@ -901,6 +915,7 @@ CREATE TABLE public.sessions (
     expires_at timestamp with time zone NOT NULL,
     address inet,
     agent text,
+    person text,
     CONSTRAINT sessions_agent_check CHECK ((length(agent) <= 200)),
     CONSTRAINT sessions_provider_sid_check CHECK ((length(provider_sid) <= 255))
 );
@@ -985,6 +1000,8 @@ CREATE TABLE public.users (
     promoted_by text[] DEFAULT '{}'::text[] NOT NULL,
     enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
+    email_confirmed_at timestamp with time zone,
+    email_version integer DEFAULT 0 NOT NULL,
     CONSTRAINT users_elsewhere_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
@@ -1436,6 +1453,8 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_a
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
+
+CREATE TRIGGER users_email_changed BEFORE UPDATE ON public.users FOR EACH ROW WHEN ((old.email IS DISTINCT FROM new.email)) EXECUTE FUNCTION public.email_changed();
 
 ALTER TABLE ONLY public.application_days
     ADD CONSTRAINT application_days_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

@@ -96,10 +96,11 @@ export function nameServers(text: string): readonly string[] {
   return given
 }
 
-export function oneOf(...words: string[]): (text: string) => string {
+export function oneOf<const Word extends string>(...words: Word[]): (text: string) => Word {
   return (text) => {
-    if (!words.includes(text)) throw new Error(`is not one of ${words.join(', ')}`)
-    return text
+    const found = words.find((word) => word === text)
+    if (found === undefined) throw new Error(`is not one of ${words.join(', ')}`)
+    return found
   }
 }
 
@@ -167,6 +168,14 @@ export const handOverSettings = {
       'What Latchkey creates when an unknown user signs in through your service: `nothing`, `users`, or `accounts` (and their users). With `nothing`, create them with `latchkey account create` and `latchkey user create --external-id`.',
     example: 'users',
     parse: oneOf('nothing', 'users', 'accounts'),
+  }),
+  signInSubjects: option({
+    env: 'SIGN_IN_SUBJECTS',
+    fallback: 'per-account',
+    about:
+      'Whether the id (`sub`) in a statement of your service is the same person in every account: `per-account` or `shared`. With `shared`, somebody who enters a code in one of their accounts and then in another one continues there; otherwise that closes the code.',
+    example: 'shared',
+    parse: oneOf('per-account', 'shared'),
   }),
 }
 

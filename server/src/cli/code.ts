@@ -2,7 +2,7 @@
 import type { Command } from 'commander'
 import { everyOption, readConfig } from '../config.ts'
 import { MAX_OUTSIDE_GRANTS } from '../core/applications/vetting.ts'
-import { isExpired } from '../core/device/code.ts'
+import { isClosed, isExpired } from '../core/device/code.ts'
 import { groupDigits } from '../core/device/user-code.ts'
 import { formatScope } from '../core/grants/scope.ts'
 import type { Context } from '../flows/context.ts'
@@ -45,7 +45,8 @@ export function defineCode(code: Command, wiring: Wiring): void {
         if (!shown) throw new CommandRefused('There is no code with these digits.')
         const { code: found, now } = shown
         const foreseen = await foresee(db, shown, options)
-        const status = found.status === 'pending' && isExpired(found, now) ? 'expired' : found.status
+        const over = isExpired(found, now) || isClosed(found)
+        const status = found.status === 'pending' && over ? 'expired' : found.status
         const value = {
           user_code: shown.userCode,
           status,
@@ -64,10 +65,11 @@ export function defineCode(code: Command, wiring: Wiring): void {
       })
     })
 
-  decision(code, 'grant', 'Enter a code as a user and grant the request.').action(
-    (typed: string, options: DecisionOptions) =>
+  decision(code, 'grant', 'Enter a code as a user and grant the request.')
+    .option('--take-over', 'continue instead of another user of the account who has entered the code; once per code')
+    .action((typed: string, options: DecisionOptions & { takeOver?: true }) =>
       asUser(wiring, options, async (context, userId) => {
-        const entered = await enter(context, userId, typed)
+        const entered = await enter(context, userId, typed, options.takeOver)
         const result = await grantDeviceCode(context, userId, entered.code)
         if (result.outcome === 'granted') {
           const { granted, lacking } = result.consent
@@ -85,7 +87,7 @@ export function defineCode(code: Command, wiring: Wiring): void {
         }
         throw new CommandRefused('The code is no longer open.')
       }),
-  )
+    )
 
   decision(code, 'reject', 'Enter a code as a user and reject the request.').action(
     (typed: string, options: DecisionOptions) =>
@@ -100,13 +102,14 @@ export function defineCode(code: Command, wiring: Wiring): void {
 
 async function foresee(db: Queryable, shown: ShownCode, { account, user }: Partial<Who>) {
   if (account === undefined || user === undefined) return {}
-  const foreseen = await foreseeDecision({ db }, shown, await findUserId(db, { account, user }))
+  const config = readConfig(['keys', 'signInSubjects'])
+  const foreseen = await foreseeDecision({ db, config }, shown, await findUserId(db, { account, user }))
   return (
     foreseen && {
       entry: foreseen.entry,
       would_grant: formatScope(foreseen.granted),
       lacks: formatScope(foreseen.lacking),
-      can_allow: foreseen.entry === 'accepted' && foreseen.prevented === null,
+      can_allow: ['accepted', 'moves'].includes(foreseen.entry) && foreseen.prevented === null,
       prevented_by: foreseen.prevented,
     }
   )
@@ -131,11 +134,17 @@ function decision(code: Command, verb: string, description: string): Command {
 }
 
 /** Enters a user code through the same flow as the account's page. */
-export async function enter(context: Context, userId: string, typed: string) {
-  const entered = await enterUserCode(context, userId, typed)
+export async function enter(context: Context, userId: string, typed: string, takeOver = false) {
+  const entered = await enterUserCode(context, userId, typed, { kind: 'command_line' }, takeOver)
   if (entered.outcome === 'claimed') return entered
   if (entered.outcome === 'taken') {
-    throw new CommandRefused('Another user of this account has entered this code and has not decided yet.')
+    const how = entered.offer
+      ? 'To continue instead of them: code grant --take-over.'
+      : 'A code is taken over once only.'
+    throw new CommandRefused(`Another user of this account has entered this code and has not decided yet. ${how}`)
+  }
+  if (entered.outcome === 'closed') {
+    throw new CommandRefused('This code was closed: users of two accounts entered it. Ask the device for a new one.')
   }
   if (entered.outcome === 'not_recognised') {
     throw new CommandRefused(

@@ -22,7 +22,8 @@ export const refusals = {
     status: 400,
     standard: 'expired_token',
     message: 'The code expired before the user authorized it. Inform the user, and let them request a new code.',
-    remedy: 'Inform the user and offer a new code. Do not request a new code without an action of the user.',
+    remedy:
+      'Inform the user and offer a new code. Do not request a new code without an action of the user. A code also ends before its time if users of two accounts entered it.',
   },
   auth_rejected: {
     status: 400,

@@ -4,7 +4,7 @@
  */
 import { hash, randomUUID } from 'node:crypto'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
-import type { Keyset } from './keyset.ts'
+import type { Keyset, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
 import { keyIdOf, type SignedText, sign, verify } from './signed-text.ts'
 
@@ -175,6 +175,23 @@ export function digestAddress(keys: Keyset, accountId: string, email: string): B
 /** The same for second steps. Hashes three values instead of two, so it never equals the key of an e-mail address. */
 export function digestSecondStep(keys: Keyset, accountId: string, userId: string): Buffer {
   return mac(keys.signing.for.address, hash('sha256', JSON.stringify(['second step', accountId, userId]), 'buffer'))
+}
+
+/**
+ * The person as whom a user signed in (core/sign-in/person.ts), for sessions and device codes, which do not need to contain an
+ * e-mail address. Another text than `digestAddress` hashes: there, the id of an account is the first value.
+ */
+export function digestPerson(keys: Keyset, person: string): string {
+  return personDigest(keys.signing, person)
+}
+
+/** Under any key: the digest may be older than the key that signs now. */
+export function isPerson({ byId }: Keyset, digest: string | null, person: string): boolean {
+  return [...byId.values()].some((key) => personDigest(key, person) === digest)
+}
+
+function personDigest(key: SigningKey, person: string): string {
+  return mac(key.for.address, hash('sha256', JSON.stringify(['person', person]), 'buffer')).toString('hex')
 }
 
 function timeBytes(ms: number): Buffer {

@@ -49,6 +49,9 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'UC-21': 'A user is asked again and again until they agree.',
   'UC-22': 'A consent page of one user is sent after another has signed in.',
   'UC-23': 'Another user learns that the device of a granted code was connected.',
+  'UC-24':
+    'Somebody else passes for the user who entered a code, in an account of their own, and goes on with it there.',
+  'UC-25': 'Colleagues are asked to continue with a code, one after the other, until one allows it.',
   // Application credentials, parsing, formats
   'AP-01': 'A secret in the address reaches a log of ours.',
   'AP-02': 'A secret in the address reaches the error log of the proxy.',

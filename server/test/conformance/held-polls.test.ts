@@ -5,9 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LEASE_MS } from '../../src/core/device/code.ts'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { pollDeviceCode } from '../../src/flows/device/poll.ts'
 import { type CodeRecord, Device, post, type WireAnswer, withoutExpiresIn } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { makeAccount, makeUser } from '../rig/make.ts'
 import { startMessageProxy } from '../rig/network/message-proxy.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -43,7 +45,7 @@ async function untilHeld(count = 1): Promise<void> {
 async function decideWhileHeld(poll: Promise<WireAnswer>, decide: () => Promise<string>) {
   const waiting = timed(poll)
   await untilHeld()
-  expect(await decide()).toMatch(/granted|rejected/)
+  expect(await decide()).toMatch(/granted|rejected|closed/)
   const decidedAt = performance.now()
   const { answer, endedAt } = await waiting
   return { answer, afterMs: endedAt - decidedAt }
@@ -80,6 +82,21 @@ describe('a poll that waits is answered when the user decides', () => {
     )
     expect(answer.body.error).toBe('auth_rejected')
     expect(afterMs).toBeLessThan(AT_ONCE_MS)
+  })
+
+  it('closed, because a user of another account entered the code', async () => {
+    const device = service.device()
+    const code = await device.code()
+    await enterUserCode(service.context, service.user.id, code.user_code)
+    const { slug } = await makeAccount(service.context.db)
+    const stranger = await makeUser(service.context.db, slug)
+    const { answer, afterMs } = await decideWhileHeld(device.poll(code.device_code, WAIT), async () => {
+      const { outcome } = await enterUserCode(service.context, stranger.id, code.user_code)
+      return outcome
+    })
+    expect(answer.body.error).toBe('auth_expired')
+    expect(afterMs).toBeLessThan(AT_ONCE_MS)
+    expect((await device.poll(code.device_code)).body.error, 'it was delivered once').toBe('invalid')
   })
 
   it('in the standard dialect', async () => {

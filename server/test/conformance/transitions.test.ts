@@ -4,8 +4,10 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { enterUserCode } from '../../src/flows/device/enter-code.ts'
 import { type Device, pollWithin, type WireAnswer, type WireVariant } from '../rig/device.ts'
 import { gates } from '../rig/engines/gates.ts'
+import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { digestOf } from '../rig/witness.ts'
 
@@ -102,6 +104,18 @@ describe.each(gates)('with $name', ({ environment }) => {
       await expired()
       expect(await service.grant(code.user_code)).toBe('not_recognised')
       expectError(await device.poll(code.device_code), 'auth_expired')
+    })
+
+    it('pending, a user of another account than the claimant enters the code: the next poll answers auth_expired, before expiry', async () => {
+      const code = await device.code()
+      const stranger = await makeUser(service.context.db, (await makeAccount(service.context.db)).slug)
+      await enterUserCode(service.context, service.user.id, code.user_code)
+      expectError(await device.poll(code.device_code), 'auth_pending')
+      expect((await enterUserCode(service.context, stranger.id, code.user_code)).outcome).toBe('closed')
+      expect(await service.grant(code.user_code)).toBe('closed')
+      expectError(await device.poll(code.device_code), 'auth_expired')
+      expectError(await device.poll(code.device_code), 'invalid')
+      expect(await statusOf(code.user_code)).toBe('used')
     })
 
     it('accepted, poll returning the credentials: becomes used', async () => {

@@ -7,18 +7,22 @@ import {
   confirm,
   type Delivery,
   type DeviceCode,
+  type Entrant,
+  isClosed,
   isExpired,
   LEASE_MS,
   type PollStep,
   poll,
   reject,
   release,
+  takeOver,
 } from '../../src/core/device/code.ts'
 import { EXPIRES_AT, makeDeviceCode, NOW } from '../rig/records.ts'
 
-/** a and b are colleagues. */
-const ACCOUNTS: Readonly<Record<string, string>> = { usr_a: 'acc_1', usr_b: 'acc_1', usr_c: 'acc_2' }
-const user = fc.constantFrom('usr_a', 'usr_a', 'usr_b', 'usr_c')
+/** a and b are colleagues, a and d one person. */
+const ACCOUNTS: Readonly<Record<string, string>> = { usr_a: 'acc_1', usr_b: 'acc_1', usr_c: 'acc_2', usr_d: 'acc_3' }
+const PEOPLE: Readonly<Record<string, string>> = { usr_a: 'ann', usr_b: 'ben', usr_c: 'cem', usr_d: 'ann' }
+const user = fc.constantFrom('usr_a', 'usr_a', 'usr_b', 'usr_c', 'usr_d')
 const key = fc.constantFrom(null, 'key-1', 'key-2')
 /** Which of the leases handed out so far, counted from the newest. */
 const back = fc.nat(2)
@@ -27,7 +31,16 @@ const event = fc.oneof(
   fc.record({ does: fc.constant('poll' as const), key, tooEarly: fc.boolean() }),
   fc.record({ does: fc.constant('confirm' as const), back }),
   fc.record({ does: fc.constant('release' as const), back }),
-  fc.record({ does: fc.constantFrom('claim' as const, 'accept' as const, 'reject' as const), user }),
+  fc.record({
+    does: fc.constantFrom(
+      'claim' as const,
+      'claim' as const,
+      'take_over' as const,
+      'accept' as const,
+      'reject' as const,
+    ),
+    user,
+  }),
   fc.record({ does: fc.constant('wait' as const), ms: fc.constantFrom(1, 5_000, 10_000, 899_999, 900_000) }),
 )
 type Event = typeof event extends fc.Arbitrary<infer T> ? T : never
@@ -71,18 +84,24 @@ function live(events: readonly Event[]): Moment[] {
         break
       }
       default: {
-        const decision =
-          event.does === 'claim'
-            ? claim(code, event.user, ACCOUNTS[code.claimedBy ?? ''] === ACCOUNTS[event.user], now)
-            : event.does === 'accept'
-              ? accept(code, event.user, `grant-${index}`, now)
-              : reject(code, event.user, now)
+        const decision = {
+          claim: () => claim(code, entrant(event.user, code), now),
+          take_over: () => takeOver(code, entrant(event.user, code), now),
+          accept: () => accept(code, event.user, `grant-${index}`, now),
+          reject: () => reject(code, event.user, now),
+        }[event.does]()
         if ('next' in decision) code = decision.next
       }
     }
     Object.freeze(code)
     return { event, now, before, after: code, step, leaseId }
   })
+}
+
+function entrant(userId: string, { claimedBy }: DeviceCode): Entrant {
+  const person = PEOPLE[userId] ?? null
+  if (ACCOUNTS[claimedBy ?? ''] === ACCOUNTS[userId]) return { userId, person, relation: 'colleague' }
+  return { userId, person, relation: PEOPLE[claimedBy ?? ''] === person ? 'same_person' : 'stranger' }
 }
 
 /** Half of the histories begin with a user who entered the code; otherwise few would be decided. */
@@ -104,7 +123,8 @@ test('every transition of a code is in the transition table', () => {
     for (const { before, after, now } of moments) {
       if (before.status === after.status) continue
       expect(moves).toContain(`${before.status} ${after.status}`)
-      if (before.status === 'pending' && after.status === 'used') expect(isExpired(before, now)).toBe(true)
+      if (before.status === 'pending' && after.status === 'used')
+        expect(isExpired(before, now) || isClosed(before)).toBe(true)
     }
   })
 })
@@ -152,11 +172,11 @@ test('a sent answer makes the code used; one that was not sent frees it only for
   })
 })
 
-test('slow_down and auth_pending are answered only while the code is pending and not expired', () => {
+test('slow_down and auth_pending are answered only while the code is pending, not expired and not closed', () => {
   holds((moments) => {
     for (const { before, step, event, now } of moments) {
       if (!step || event.does !== 'poll') continue
-      const waiting = before.status === 'pending' && now < EXPIRES_AT
+      const waiting = before.status === 'pending' && now < EXPIRES_AT && !isClosed(before)
       const word = event.tooEarly ? 'slow_down' : 'auth_pending'
       expect(step.answer === word).toBe(waiting)
       expect(['slow_down', 'auth_pending'].includes(step.answer)).toBe(waiting)
@@ -164,28 +184,56 @@ test('slow_down and auth_pending are answered only while the code is pending and
   })
 })
 
-test('UC-05 a code is decided once, in time, by the user who entered it first, and only if no other account did', () => {
+test('UC-05 a code is decided once, in time, by the user who has the claim, and only if no other person of another account entered it', () => {
   holds((moments) => {
     const decisions = moments.filter(isDecision)
     expect(decisions.length).toBeLessThanOrEqual(1)
     for (const decision of decisions) {
-      const entered = moments.slice(0, moments.indexOf(decision)).filter(({ event }) => event.does === 'claim')
-      const users = entered.map(({ event }) => ('user' in event ? event.user : ''))
-      expect(users[0]).toBe(decision.before.claimedBy)
-      expect(new Set(users.map((each) => ACCOUNTS[each])).size).toBe(1)
-      expect(decision.before.alsoEntered).toBe(new Set(users).size > 1 ? 'colleague' : null)
-      expect('user' in decision.event && decision.event.user).toBe(decision.before.claimedBy)
-      expect(decision.now).toBeLessThan(EXPIRES_AT)
+      const entered = moments
+        .slice(0, moments.indexOf(decision))
+        .filter(
+          ({ event, before, after }) => event.does === 'claim' || (event.does === 'take_over' && before !== after),
+        )
+      const users = new Set(entered.map(({ event }) => ('user' in event ? event.user : '')))
+      const { before, event, now } = decision
+      expect('user' in event && event.user).toBe(before.claimedBy)
+      expect(users).toContain(before.claimedBy)
+      // Colleagues of the account in which the code was when they entered it: the user is warned of them.
+      const strangers = [...users].filter((each) => ACCOUNTS[each] !== ACCOUNTS[before.claimedBy ?? ''])
+      const others = strangers.filter((each) => !before.movedFrom.includes(each))
+      for (const each of others) {
+        expect(before.movedFrom.map((left) => ACCOUNTS[left])).toContain(ACCOUNTS[each])
+        expect(before.alsoEntered).toBe('colleague')
+      }
+      expect(now).toBeLessThan(EXPIRES_AT)
     }
   })
 })
 
-test('UC-06 a claim is never passed on and a closed code never opens again', () => {
+test('UC-06 a claim is passed on only to the same person, or once to a colleague who entered the code', () => {
   holds((moments) => {
-    for (const { before, after } of moments) {
-      if (before.claimedBy !== null) expect(after.claimedBy).toBe(before.claimedBy)
-      if (before.entryClosed) expect(after.entryClosed).toBe(true)
+    const passed = moments.filter(({ before, after }) => ![null, after.claimedBy].includes(before.claimedBy))
+    const taken = passed.filter(({ event }) => event.does === 'take_over')
+    expect(taken.length).toBeLessThanOrEqual(1)
+    for (const { before, after } of taken) {
+      expect(ACCOUNTS[after.claimedBy ?? '']).toBe(ACCOUNTS[before.claimedBy ?? ''])
+      expect(after).toEqual({
+        ...before,
+        claimedBy: after.claimedBy,
+        claimedAs: after.claimedAs,
+        takenFrom: before.claimedBy,
+        alsoEntered: 'colleague',
+      })
     }
+    for (const { before, after, event } of passed) {
+      if (event.does !== 'take_over') expect(PEOPLE[after.claimedBy ?? '']).toBe(PEOPLE[before.claimedBy ?? ''])
+    }
+  })
+})
+
+test('UC-06 a closed code never opens again', () => {
+  holds((moments) => {
+    for (const { before, after } of moments) if (before.entryClosed) expect(after.entryClosed).toBe(true)
   })
 })
 

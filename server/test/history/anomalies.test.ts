@@ -1,7 +1,7 @@
 /** Histories that the contract allows, and one for each way to break it. */
 import { describe, expect, test } from 'vitest'
 import { check, explain } from './check.ts'
-import { type Answer, type Call, History, type Operation, plain, readPoll } from './history.ts'
+import { type Answer, type Call, type Entry, History, type Operation, plain, readPoll } from './history.ts'
 
 type Span = readonly [from: number, to: number]
 
@@ -20,6 +20,9 @@ const lostPoll = (at: number, key: string | null = null) =>
   operation({ do: 'poll', key, path: 'own' }, null, [at, Infinity])
 const enter = (user: string, is: string, at: Span, account = 'first'): Operation =>
   operation({ do: 'enter', user, account }, plain(is), at)
+const own = (at: Span) => enterAs({ user: 'D', account: 'third', person: 'A' }, 'claimed', at)
+const instead = (user: string, is: string, at: Span) => enterAs({ user, account: 'first', instead: true }, is, at)
+const enterAs = (who: Omit<Entry, 'do'>, is: string, at: Span) => operation({ do: 'enter', ...who }, plain(is), at)
 const decide = (what: 'grant' | 'reject', is: string | null, at: Span, user = 'A'): Operation =>
   operation({ do: what, user }, is === null ? null : plain(is), at)
 const expire = (at: Span): Operation => operation({ do: 'expire' }, plain('expired'), at)
@@ -93,8 +96,30 @@ describe('accepted', () => {
     ],
     'a code that users of two accounts entered': [
       ...claimed,
-      enter('C', 'not_recognised', [4, 5], 'second'),
+      enter('C', 'closed', [4, 5], 'second'),
       decide('grant', 'not_open', [6, 7]),
+      enter('A', 'closed', [8, 9]),
+      enter('B', 'not_recognised', [10, 11]),
+      poll('auth_expired', [12, 13]),
+      poll('invalid', [14, 15]),
+      enter('C', 'closed', [16, 17], 'second'),
+    ],
+    'a code that the same person takes to another account, and back': [
+      ...claimed,
+      own([4, 5]),
+      decide('grant', 'not_open', [6, 7]),
+      poll('auth_pending', [8, 9]),
+      enter('A', 'claimed', [10, 11]),
+      decide('grant', 'not_open', [12, 13], 'D'),
+      decide('grant', 'granted', [14, 15]),
+    ],
+    'a code that a colleague takes over': [
+      ...claimed,
+      enter('B', 'taken', [4, 5]),
+      instead('B', 'claimed', [6, 7]),
+      decide('reject', 'not_open', [8, 9]),
+      instead('A', 'taken', [10, 11]),
+      decide('grant', 'granted', [12, 13], 'B'),
     ],
     'a released code that somebody else claims': [
       ...claimed,
@@ -158,9 +183,26 @@ describe('refused', () => {
     'claimed by two users': [...claimed, enter('B', 'claimed', [4, 5])],
     'granted after users of two accounts entered it': [
       ...claimed,
-      enter('C', 'not_recognised', [4, 5], 'second'),
+      enter('C', 'closed', [4, 5], 'second'),
       decide('grant', 'granted', [6, 7]),
     ],
+    'pending after users of two accounts entered it': [
+      ...claimed,
+      enter('C', 'closed', [4, 5], 'second'),
+      poll('auth_pending', [6, 7]),
+    ],
+    'that it was closed, to somebody who has no part in it': [
+      ...claimed,
+      enter('C', 'closed', [4, 5], 'second'),
+      enter('B', 'closed', [6, 7]),
+    ],
+    'granted by who took it to another account': [...claimed, own([4, 5]), decide('grant', 'granted', [6, 7])],
+    'granted from whom a colleague took it over': [
+      ...claimed,
+      instead('B', 'claimed', [4, 5]),
+      decide('grant', 'granted', [6, 7]),
+    ],
+    'taken over twice': [...claimed, instead('B', 'claimed', [4, 5]), instead('A', 'claimed', [6, 7])],
     'entered after it was decided': [...granted, enter('A', 'claimed', [6, 7])],
     'collected before it was granted': [...claimed, collect('x', [4, 5]), decide('grant', 'granted', [6, 7])],
     'credentials on the path of the other variant': [

@@ -11,6 +11,7 @@ const USERS = [
   { user: 'A', account: 'first' },
   { user: 'B', account: 'first' },
   { user: 'C', account: 'second' },
+  { user: 'D', account: 'third', person: 'A' },
 ] as const
 
 const CREDENTIALS = ['one token set', 'another token set'] as const
@@ -23,7 +24,7 @@ const POLL_ANSWERS: readonly Answer[] = [
 /** Every answer that a service could give. */
 const ANSWERS: Readonly<Record<Call['do'], readonly Answer[]>> = {
   request: [plain('requested')],
-  enter: ['claimed', 'taken', 'not_recognised'].map(plain),
+  enter: ['claimed', 'taken', 'closed', 'not_recognised'].map(plain),
   grant: ['granted', 'not_open'].map(plain),
   reject: ['rejected', 'not_open'].map(plain),
   unclaim: [plain('released')],
@@ -50,10 +51,10 @@ const pick = <T>(random: Random, values: readonly T[]): T => values[between(rand
 /** Any operation after the request of the code. */
 export function callFrom(random: Random): Call {
   const what = pick(random, CALLS)
-  const { user, account } = pick(random, USERS)
-  if (what === 'enter') return { do: what, user, account }
+  const who = pick(random, USERS)
+  if (what === 'enter') return { do: what, ...who, instead: random() < 0.2 }
   if (what === 'expire') return { do: what }
-  if (what !== 'poll') return { do: what, user }
+  if (what !== 'poll') return { do: what, user: who.user }
   return { do: what, key: pick(random, [null, null, 'k1', 'k2']), path: random() < 0.1 ? 'other' : 'own' }
 }
 

@@ -6,13 +6,22 @@ import type { WireAnswer } from '../rig/device.ts'
 
 export type Call =
   | { readonly do: 'request' }
-  | { readonly do: 'enter'; readonly user: string; readonly account: string }
+  | Entry
   /** `unclaim`: the user says that the code is not theirs. */
   | { readonly do: 'grant' | 'reject' | 'unclaim'; readonly user: string }
   /** `key`: its Idempotency-Key. `path`: of the variant that the code was requested with, or of the other one. */
   | { readonly do: 'poll'; readonly key: string | null; readonly path: 'own' | 'other' }
   /** The code's lifetime ends. The service does this by itself. */
   | { readonly do: 'expire' }
+
+/** `person`: who the user is, if a user of another account is the same. `instead`: of a colleague who entered the code before. */
+export type Entry = {
+  readonly do: 'enter'
+  readonly user: string
+  readonly account: string
+  readonly person?: string
+  readonly instead?: boolean
+}
 
 export type Poll = Extract<Call, { readonly do: 'poll' }>
 

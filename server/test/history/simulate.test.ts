@@ -23,7 +23,7 @@ test('every answer occurs in these histories', () => {
   expect([...new Set(heard)].sort()).toEqual(
     [
       ...['request requested', 'expire expired', 'unclaim released', 'unclaim unknown'],
-      ...['claimed', 'taken', 'not_recognised', 'unknown'].map((each) => `enter ${each}`),
+      ...['claimed', 'taken', 'closed', 'not_recognised', 'unknown'].map((each) => `enter ${each}`),
       ...['granted', 'not_open', 'unknown'].map((each) => `grant ${each}`),
       ...['rejected', 'not_open', 'unknown'].map((each) => `reject ${each}`),
       ...polls.map((each) => `poll ${each}`),

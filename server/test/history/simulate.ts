@@ -9,15 +9,18 @@ import {
   confirm,
   type Delivery,
   type DeviceCode,
+  type Entrant,
+  lossOf,
   poll,
   reject,
   release,
+  takeOver,
   unclaim,
 } from '../../src/core/device/code.ts'
 import { between } from '../model/suspension-traffic.ts'
 import { EXPIRES_AT, makeDeviceCode } from '../rig/records.ts'
 import { callFrom } from './generate.ts'
-import { type Answer, type Call, type Operation, type Poll, plain } from './history.ts'
+import { type Answer, type Call, type Entry, type Operation, type Poll, plain } from './history.ts'
 
 /** The clients are active for this long before the code expires, and as long after. */
 const AROUND_EXPIRY_MS = 20_000
@@ -99,19 +102,34 @@ export function simulate(random: () => number, size: number): Operation[] {
   function handleDecision(call: Decision, calledAt: number): void {
     const step = decide(call)
     if ('next' in step) code = step.next
-    hear(call, calledAt, plain(WORDS[call.do][step.answer] ?? step.answer))
+    const told = call.do === 'enter' && lossOf(code, call.user) === 'entered_elsewhere' ? 'closed' : null
+    hear(call, calledAt, plain(told ?? WORDS[call.do][step.answer] ?? step.answer))
   }
 
   function decide(call: Decision) {
-    if (call.do === 'enter') return claim(code, call.user, accountOf.get(code.claimedBy) === call.account, now)
+    if (call.do === 'enter') return enter(call)
     if (call.do === 'grant') return accept(code, call.user, nextId(), now)
     return call.do === 'reject' ? reject(code, call.user, now) : unclaim(code, call.user, now)
+  }
+
+  function enter(call: Entry) {
+    const by = entrantOf(call)
+    const step = claim(code, by, now)
+    if (step.answer !== 'taken' || call.instead !== true) return step
+    const taken = takeOver(step.next, by, now)
+    return taken.answer === 'decided' ? { answer: 'claimed', next: taken.next } : step
+  }
+
+  function entrantOf({ user: userId, account, person = userId }: Entry): Entrant {
+    const relation = accountOf.get(code.claimedBy) === account ? 'colleague' : 'stranger'
+    return { userId, person, relation: code.claimedAs === person && relation === 'stranger' ? 'same_person' : relation }
   }
 
   const accountOf = new Map<string | null, string>([
     ['A', 'first'],
     ['B', 'first'],
     ['C', 'second'],
+    ['D', 'third'],
   ])
   for (let each = 0; each < size; each += 1) {
     const call = callFrom(random)
@@ -128,7 +146,7 @@ export function simulate(random: () => number, size: number): Operation[] {
 }
 
 const WORDS: Readonly<Record<Decision['do'], Readonly<Record<string, string>>>> = {
-  enter: { closed: 'not_recognised', not_open: 'not_recognised' },
+  enter: { moved: 'claimed', not_open: 'not_recognised' },
   grant: { decided: 'granted' },
   reject: { decided: 'rejected' },
   unclaim: { decided: 'released', not_open: 'released' },

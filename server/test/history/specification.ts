@@ -13,8 +13,10 @@ export type State = {
   readonly expired: boolean
   readonly claimedBy: string | null
   readonly account: string | null
-  /** Users of two accounts entered the code. */
-  readonly passedAround: boolean
+  readonly person: string | null
+  readonly takenOver: boolean
+  /** The user of another account who entered the code as well. */
+  readonly closedBy: string | null
   readonly decision: 'accepted' | 'rejected' | null
   /** The outcome that was delivered, and the Idempotency-Key of the poll that got it. */
   readonly sent: Outcome | null
@@ -28,7 +30,9 @@ export const NOT_REQUESTED: State = {
   expired: false,
   claimedBy: null,
   account: null,
-  passedAround: false,
+  person: null,
+  takenOver: false,
+  closedBy: null,
   decision: null,
   sent: null,
   key: null,
@@ -37,8 +41,11 @@ export const NOT_REQUESTED: State = {
 
 /** Equal for equal states. */
 export function textOf(state: State): string {
-  const { requested, expired, claimedBy, account, passedAround, decision, sent, key, credentials } = state
-  return `${requested}|${expired}|${claimedBy}|${account}|${passedAround}|${decision}|${sent}|${key}|${credentials}`
+  const { requested, expired, claimedBy, account, person, takenOver, closedBy } = state
+  const { decision, sent, key, credentials } = state
+  return [requested, expired, claimedBy, account, person, takenOver, closedBy, decision, sent, key, credentials].join(
+    '|',
+  )
 }
 
 /** Whether this answer to this call implies that the state does not change. */
@@ -80,7 +87,7 @@ function answerOf(code: ReferenceCode, call: Call): string {
     case 'request':
       return 'another code'
     case 'enter':
-      return code.enter(call.user, call.account)
+      return code.enter(call.user, call.account, call.person, call.instead)
     case 'grant':
       return code.grant(call.user)
     case 'reject':
@@ -117,14 +124,14 @@ const [BEFORE, EXPIRY] = [0, 1]
 function restore(state: State): ReferenceCode {
   const code = new ReferenceCode(state.expired ? EXPIRY : BEFORE, EXPIRY)
   const lease = state.sent === null ? null : { id: SENT, until: LEASE_MS, key: state.key }
-  const { claimedBy, account, passedAround, decision, sent } = state
-  return Object.assign(code, { claimedBy, account, passedAround, decision, sent, lease })
+  const { claimedBy, account, person, takenOver, closedBy, decision, sent } = state
+  return Object.assign(code, { claimedBy, account, person, takenOver, closedBy, decision, sent, lease })
 }
 
 function capture(code: ReferenceCode, { requested, credentials }: State): State {
-  const { claimedBy, account, passedAround, decision, sent } = code
-  // After a decision the end of the lifetime makes no difference.
-  const expired = decision === null && sent === null && code.now >= code.expiresAt
+  const { claimedBy, account, person, takenOver, closedBy, decision, sent } = code
+  // After a decision, or when it was closed, the end of the lifetime makes no difference.
+  const expired = decision === null && closedBy === null && sent === null && code.now >= code.expiresAt
   const key = sent === null ? null : (code.lease?.key ?? null)
-  return { requested, expired, claimedBy, account, passedAround, decision, sent, key, credentials }
+  return { requested, expired, claimedBy, account, person, takenOver, closedBy, decision, sent, key, credentials }
 }

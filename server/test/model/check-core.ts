@@ -7,15 +7,19 @@ import {
   confirm,
   type Delivery,
   type DeviceCode,
+  type Entrant,
+  isClosed,
   isExpired,
   isForgotten,
   isOpen,
+  lossOf,
   type PollRequest,
   poll,
   reject,
   release,
+  takeOver,
 } from '../../src/core/device/code.ts'
-import { ACCOUNTS, type CoreOperation, coreOperations, timeAt, type User } from './core-operations.ts'
+import { ACCOUNTS, type CoreOperation, type CoreUser, coreOperations, PEOPLE, timeAt } from './core-operations.ts'
 import { ReferenceCode, type View, type VisibleStatus } from './reference-model.ts'
 import { type Checked, describe, Seen, seedFor } from './seen.ts'
 
@@ -26,7 +30,8 @@ const SHOULD_HAPPEN: Readonly<Record<string, readonly string[]>> = {
     ...['auth_pending', 'slow_down', 'invalid', 'being_delivered', 'accepted', 'rejected', 'expired'],
     ...['accepted again', 'rejected again', 'expired again'],
   ],
-  claim: ['claimed', 'taken', 'not_recognised'],
+  claim: ['claimed', 'taken', 'closed', 'not_recognised'],
+  'take over': ['claimed', 'taken', 'closed', 'not_recognised'],
   grant: ['granted', 'not_open'],
   reject: ['rejected', 'not_open'],
 }
@@ -69,7 +74,10 @@ function stepModel(model: ReferenceCode, operation: CoreOperation, index: number
       model[operation.do](leaseOf(index, operation.lease))
       return 'done'
     case 'claim':
-      return model.enter(operation.user, ACCOUNTS[operation.user])
+    case 'take over': {
+      const { user } = operation
+      return model.enter(user, ACCOUNTS[user], PEOPLE[user], operation.do === 'take over')
+    }
     case 'grant':
       return model.grant(operation.user)
     case 'reject':
@@ -90,6 +98,10 @@ class CoreCode {
     expiresAt: LIFETIME_MS,
     status: 'pending',
     claimedBy: null,
+    claimedAs: null,
+    takenFrom: null,
+    movedFrom: [],
+    closedBy: null,
     entryClosed: false,
     alsoEntered: null,
     grantId: null,
@@ -109,12 +121,9 @@ class CoreCode {
         if (delivery) this.#code = { confirm, release }[operation.do](code, delivery)
         return 'done'
       }
-      case 'claim': {
-        const sameAccount = code.claimedBy !== null && ACCOUNTS[code.claimedBy as User] === ACCOUNTS[operation.user]
-        const step = claim(code, operation.user, sameAccount, now)
-        if (step.answer !== 'not_open') this.#code = step.next
-        return step.answer === 'claimed' || step.answer === 'taken' ? step.answer : 'not_recognised'
-      }
+      case 'claim':
+      case 'take over':
+        return this.#enter(operation.user, operation.do === 'take over', now)
       case 'grant':
         return this.#decide(accept(code, operation.user, `grant ${index}`, now), 'granted')
       case 'reject':
@@ -122,6 +131,20 @@ class CoreCode {
       case 'advance':
         return 'done'
     }
+  }
+
+  #enter(user: CoreUser, instead: boolean, now: number): string {
+    const by = entrant(user, this.#code)
+    const step = claim(this.#code, by, now)
+    if (step.answer === 'not_open')
+      return lossOf(this.#code, user) === 'entered_elsewhere' ? 'closed' : 'not_recognised'
+    this.#code = step.next
+    const taken = step.answer === 'taken' && instead ? takeOver(this.#code, by, now) : null
+    if (taken?.answer === 'decided') {
+      this.#code = taken.next
+      return 'claimed'
+    }
+    return step.answer === 'moved' ? 'claimed' : step.answer
   }
 
   #poll(request: PollRequest): string {
@@ -143,7 +166,8 @@ class CoreCode {
 
   view(now: number): View {
     const { status, claimedBy, alsoEntered, delivery } = this.#code
-    const visible: VisibleStatus = status === 'pending' && isExpired(this.#code, now) ? 'expired' : status
+    const over = isExpired(this.#code, now) || isClosed(this.#code)
+    const visible: VisibleStatus = status === 'pending' && over ? 'expired' : status
     return {
       status: visible,
       claimedBy,
@@ -153,4 +177,12 @@ class CoreCode {
       lease: delivery && { id: delivery.leaseId, until: delivery.until, key: delivery.idempotencyKey },
     }
   }
+}
+
+function entrant(userId: CoreUser, { claimedBy }: DeviceCode): Entrant {
+  const claimant = claimedBy as CoreUser | null
+  const person = PEOPLE[userId]
+  if (claimant === null) return { userId, person, relation: 'stranger' }
+  if (ACCOUNTS[claimant] === ACCOUNTS[userId]) return { userId, person, relation: 'colleague' }
+  return { userId, person, relation: PEOPLE[claimant] === person ? 'same_person' : 'stranger' }
 }

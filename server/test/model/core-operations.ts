@@ -4,8 +4,13 @@ import { KEPT_MS, LEASE_MS, REPEAT_MS, type ReferenceCode } from './reference-mo
 
 export type User = 'A' | 'B' | 'C'
 
+/** Also a user of the same person as A. */
+export type CoreUser = User | 'D'
+
 /** A and B are colleagues. */
-export const ACCOUNTS: Readonly<Record<User, string>> = { A: 'first', B: 'first', C: 'second' }
+export const ACCOUNTS: Readonly<Record<CoreUser, string>> = { A: 'first', B: 'first', C: 'second', D: 'third' }
+
+export const PEOPLE: Readonly<Record<CoreUser, string>> = { A: 'Ann', B: 'Ben', C: 'Cem', D: 'Ann' }
 
 export type Key = 'k1' | 'k2' | null
 
@@ -26,7 +31,7 @@ export type CoreOperation =
   | { readonly do: 'poll'; readonly early: boolean; readonly key: Key }
   /** `lease`: of the newest poll (0), or of one before it. */
   | { readonly do: 'confirm' | 'release'; readonly lease: number }
-  | { readonly do: 'claim' | 'grant' | 'reject'; readonly user: User }
+  | { readonly do: 'claim' | 'take over' | 'grant' | 'reject'; readonly user: CoreUser }
   | { readonly do: 'advance'; readonly to: Moment }
 
 export const keys: fc.Arbitrary<Key> = fc.constantFrom(null, 'k1', 'k2')
@@ -35,6 +40,11 @@ export const keys: fc.Arbitrary<Key> = fc.constantFrom(null, 'k1', 'k2')
 export const users: fc.Arbitrary<User> = fc.oneof(
   { arbitrary: fc.constant('A' as const), weight: 7 },
   { arbitrary: fc.constantFrom('B' as const, 'C' as const), weight: 2 },
+)
+
+const coreUsers: fc.Arbitrary<CoreUser> = fc.oneof(
+  { arbitrary: users, weight: 8 },
+  { arbitrary: fc.constant('D' as const), weight: 1 },
 )
 
 /** Mostly short steps: a code that expires in its second operation tests little. */
@@ -52,9 +62,10 @@ export const coreOperations: fc.Arbitrary<CoreOperation[]> = fc.array(
     { arbitrary: fc.record({ do: fc.constant('poll' as const), early: fc.boolean(), key: keys }), weight: 10 },
     { arbitrary: fc.record({ do: fc.constant('confirm' as const), lease: fc.constantFrom(0, 0, 1, 2) }), weight: 4 },
     { arbitrary: fc.record({ do: fc.constant('release' as const), lease: fc.constantFrom(0, 0, 1, 2) }), weight: 3 },
-    { arbitrary: fc.record({ do: fc.constant('claim' as const), user: users }), weight: 5 },
-    { arbitrary: fc.record({ do: fc.constant('grant' as const), user: users }), weight: 2 },
-    { arbitrary: fc.record({ do: fc.constant('reject' as const), user: users }), weight: 1 },
+    { arbitrary: fc.record({ do: fc.constant('claim' as const), user: coreUsers }), weight: 5 },
+    { arbitrary: fc.record({ do: fc.constant('take over' as const), user: coreUsers }), weight: 2 },
+    { arbitrary: fc.record({ do: fc.constant('grant' as const), user: coreUsers }), weight: 2 },
+    { arbitrary: fc.record({ do: fc.constant('reject' as const), user: coreUsers }), weight: 1 },
     { arbitrary: fc.record({ do: fc.constant('advance' as const), to: moments }), weight: 5 },
   ),
   { minLength: 1, maxLength: 40, size: 'max' },

@@ -21,7 +21,7 @@ export type PollAnswer =
   /** The outcome was sent before, and the same poll repeats its request. */
   | `${Outcome} again`
 
-export type EntryAnswer = 'claimed' | 'taken' | 'not_recognised'
+export type EntryAnswer = 'claimed' | 'taken' | 'closed' | 'not_recognised'
 
 /** Duration of a lease. */
 export const LEASE_MS = 10_000
@@ -48,12 +48,15 @@ export class ReferenceCode {
   readonly expiresAt: number
   now: number
   claimedBy: string | null = null
-  /** The account of the user who claimed the code. */
+  /** Their account, and who they are: one person may be a user of several accounts. */
   account: string | null = null
+  person: string | null = null
+  /** A colleague has continued instead of the claimant. */
+  takenOver = false
   /** Another user of that account entered the code, too. */
   shared = false
-  /** A user of another account entered the code, too. */
-  passedAround = false
+  /** A user of another account entered the code, too: this one. */
+  closedBy: string | null = null
   decision: 'accepted' | 'rejected' | null = null
   /** Number of grants of this code. */
   grants = 0
@@ -72,6 +75,7 @@ export class ReferenceCode {
   get status(): VisibleStatus {
     if (this.sent !== null) return 'used'
     if (this.decision !== null) return this.decision
+    if (this.closedBy !== null) return 'expired'
     return this.now < this.expiresAt ? 'pending' : 'expired'
   }
 
@@ -81,7 +85,7 @@ export class ReferenceCode {
 
   /** Whether the code may be entered and decided. Not when an outcome is being delivered. */
   get open(): boolean {
-    return this.status === 'pending' && !this.passedAround && this.lease === null
+    return this.status === 'pending' && this.lease === null
   }
 
   get leased(): boolean {
@@ -97,7 +101,7 @@ export class ReferenceCode {
     return {
       status: this.status,
       claimedBy: this.claimedBy,
-      alsoEntered: this.passedAround ? 'another_account' : this.shared ? 'colleague' : null,
+      alsoEntered: this.closedBy !== null ? 'another_account' : this.shared ? 'colleague' : null,
       open: this.open,
       grants: this.grants,
       lease: this.lease,
@@ -134,19 +138,30 @@ export class ReferenceCode {
     if (this.sent === null && this.lease?.id === lease && this.lease.key === null) this.lease = null
   }
 
-  enter(user: string, account: string): EntryAnswer {
-    if (!this.open) return 'not_recognised'
-    if (this.account !== null && this.account !== account) {
-      this.passedAround = true
-      return 'not_recognised'
-    }
+  /** `instead`: continues instead of a colleague. */
+  enter(user: string, account: string, person = user, instead = false): EntryAnswer {
+    if (!this.open) return this.closedBy !== null && this.knows(user) ? 'closed' : 'not_recognised'
     if (this.claimedBy !== null && this.claimedBy !== user) {
-      this.shared = true
-      return 'taken'
+      if (this.account === account) {
+        this.shared = true
+        if (!instead || this.takenOver) return 'taken'
+        this.takenOver = true
+      } else {
+        if (this.person !== person) {
+          this.closedBy = user
+          return 'closed'
+        }
+      }
     }
     this.claimedBy = user
     this.account = account
+    this.person = person
     return 'claimed'
+  }
+
+  /** Who is told that the code was closed. */
+  private knows(user: string): boolean {
+    return this.claimedBy === user || this.closedBy === user
   }
 
   /** "Not you?": as if the code had not been entered. */
@@ -154,6 +169,7 @@ export class ReferenceCode {
     if (!this.open || this.claimedBy !== user) return
     this.claimedBy = null
     this.account = null
+    this.person = null
     this.shared = false
   }
 

@@ -18,7 +18,7 @@ export type ServerOperation =
   | { readonly do: 'vanish'; readonly key: Key }
   /** A poll in a process that dies before sending the answer. */
   | { readonly do: 'die'; readonly key: Key }
-  | { readonly do: 'claim' | 'grant' | 'reject'; readonly user: User }
+  | { readonly do: 'claim' | 'take over' | 'grant' | 'reject'; readonly user: User }
   | { readonly do: 'advance'; readonly to: 'when the lease ends' | 'at expiry' }
 
 export type ServerSequence = { readonly variant: WireVariant; readonly operations: readonly ServerOperation[] }
@@ -39,7 +39,8 @@ const timeless = [
   { arbitrary: fc.record({ do: fc.constant('poll twice at once' as const) }), weight: 1 },
   { arbitrary: fc.record({ do: fc.constant('stranger' as const), with: strangers }), weight: 3 },
   { arbitrary: fc.record({ do: fc.constant('vanish' as const), key: fc.constant(null) }), weight: 2 },
-  { arbitrary: fc.record({ do: fc.constant('claim' as const), user: users }), weight: 6 },
+  { arbitrary: fc.record({ do: fc.constant('claim' as const), user: users }), weight: 5 },
+  { arbitrary: fc.record({ do: fc.constant('take over' as const), user: users }), weight: 2 },
   { arbitrary: fc.record({ do: fc.constant('grant' as const), user: users }), weight: 3 },
   { arbitrary: fc.record({ do: fc.constant('reject' as const), user: users }), weight: 1 },
 ]

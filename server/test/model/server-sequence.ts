@@ -73,6 +73,8 @@ async function perform(
     case 'vanish':
     case 'die':
       return code.pollWithoutSending(operation)
+    case 'take over':
+      return code.claim(operation.user, true)
     case 'claim':
     case 'grant':
     case 'reject':

@@ -3,7 +3,8 @@
  * checking each step and each state against the invariants of the contract. The first violation is reported with the shortest
  * path to it.
  */
-import { FIRST_WORLD, type Polled, type Step, stepsFrom, type World } from './walk-steps.ts'
+import type { DeviceCode } from '../../src/core/device/code.ts'
+import { FIRST_WORLDS, type Polled, type Step, stepsFrom, type World } from './walk-steps.ts'
 
 export type WalkResult = {
   readonly states: number
@@ -13,11 +14,11 @@ export type WalkResult = {
 }
 
 export function walkStates(): WalkResult {
-  const worlds: World[] = [FIRST_WORLD]
-  const numbers = new Map([[nameOf(FIRST_WORLD), 0]])
+  const worlds: World[] = [...FIRST_WORLDS]
+  const numbers = new Map(worlds.map((world, number) => [nameOf(world), number]))
   /** How each state was first reached: from which one, by which step. */
-  const origins: { from: number; what: string }[] = [{ from: -1, what: '' }]
-  const arrivals: number[][] = [[]]
+  const origins: { from: number; what: string }[] = worlds.map(() => ({ from: -1, what: '' }))
+  const arrivals: number[][] = worlds.map(() => [])
   let transitions = 0
 
   const wayTo = (number: number): string[] => {
@@ -61,9 +62,11 @@ function nameOf(world: World): string {
 const LAST = ['accepted', 'rejected', 'expired']
 
 function brokenByStep(world: World, { polled, next }: Step): string | null {
-  if (next.grants > world.grants && (next.entered.A || next.entered.B) && next.entered.C)
-    return 'A code was granted that users of two accounts entered.'
-  if (world.code.claimedBy !== null && next.code.claimedBy !== world.code.claimedBy) return 'A claim was passed on.'
+  const people = [next.entered.A || next.entered.D, next.entered.B, next.entered.C].filter(Boolean)
+  if (next.grants > world.grants && next.entered.C && people.length > 1)
+    return 'A code was granted that two people of two accounts entered.'
+  const passedOn = world.code.claimedBy !== null && next.code.claimedBy !== world.code.claimedBy
+  if (passedOn && !mayBePassedOn(world.code, next.code)) return 'A claim was passed on to somebody else.'
   if (next.code.status === 'accepted' && next.code.alsoEntered !== sharedIn(next))
     return 'A code was granted that says wrongly who else entered it.'
   if (polled && polled.tooSoon !== ['auth_pending', 'slow_down'].includes(polled.answer)) {
@@ -75,7 +78,13 @@ function brokenByStep(world: World, { polled, next }: Step): string | null {
   return world.code.status === 'used' ? brokenAfterUse(world, polled, next) : null
 }
 
-/** Of a code that was granted: its account has two users here, A and B. */
+/** To the same person, A and D, or once to a colleague, A and B. */
+function mayBePassedOn(before: DeviceCode, after: DeviceCode): boolean {
+  const users = [before.claimedBy, after.claimedBy].sort().join()
+  return users === 'A,D' || (users === 'A,B' && before.takenFrom === null && after.takenFrom !== null)
+}
+
+/** Of a code that was granted. */
 function sharedIn({ entered }: World): 'colleague' | null {
   return entered.A && entered.B ? 'colleague' : null
 }

@@ -1,5 +1,5 @@
 /**
- * One code with two pollers and three users, two of them of one account: every step that any of them, or the clock, can take. The steps go through
+ * One code with two pollers and three users, two of them of one account or of one person: every step that any of them, or the clock, can take. The steps go through
  * core/device/code.ts; their effect on pollers and users is kept beside it.
  *
  * Time is reduced to what the rules compare: before or after the code's expiry, before or after the end of the
@@ -11,40 +11,46 @@ import {
   confirm,
   type Delivery,
   type DeviceCode,
+  type Entrant,
   type FinalOutcome,
+  isClosed,
   LEASE_MS,
   poll,
   reject,
   release,
+  takeOver,
 } from '../../src/core/device/code.ts'
+import { ACCOUNTS, type CoreUser, PEOPLE } from './core-operations.ts'
 import { REPEAT_MS } from './reference-model.ts'
 
 const POLLERS = ['p1', 'p2'] as const
-const USERS = ['A', 'B', 'C'] as const
-/** A and B are colleagues. */
-const ACCOUNTS = { A: 'first', B: 'first', C: 'second' } as const
+/** A and B are colleagues, A and D one person. */
+const CASTS = [
+  ['A', 'B', 'C'],
+  ['A', 'C', 'D'],
+] as const
 const KEYS = [null, 'k', 'other'] as const
 type Poller = (typeof POLLERS)[number]
-type User = (typeof USERS)[number]
 
 const BEFORE = 0
 const EXPIRY = 1_000_000
 
 export type World = {
+  readonly cast: readonly CoreUser[]
   readonly code: DeviceCode
   readonly expired: boolean
   /** The answer that a poll holds and has not sent yet. */
   readonly inFlight: Readonly<Record<Poller, Delivery | null>>
   /** A transaction that began before expiry and does not hold its row's lock yet; see `begin`. */
-  readonly begun: Readonly<Record<Poller | User, boolean>>
+  readonly begun: Readonly<Record<Poller | CoreUser, boolean>>
   /** An outcome that was sent, or may have been. */
   readonly told: FinalOutcome | null
   readonly grants: number
   /** Users who entered the code while it was open: claimed it, found it taken, or closed it. */
-  readonly entered: Readonly<Record<User, boolean>>
+  readonly entered: Readonly<Record<CoreUser, boolean>>
 }
 
-export const FIRST_WORLD: World = {
+const FIRST_WORLD: Omit<World, 'cast'> = {
   code: {
     id: 'code',
     applicationId: 'application',
@@ -54,6 +60,10 @@ export const FIRST_WORLD: World = {
     expiresAt: EXPIRY,
     status: 'pending',
     claimedBy: null,
+    claimedAs: null,
+    takenFrom: null,
+    movedFrom: [],
+    closedBy: null,
     entryClosed: false,
     alsoEntered: null,
     grantId: null,
@@ -61,11 +71,13 @@ export const FIRST_WORLD: World = {
   },
   expired: false,
   inFlight: { p1: null, p2: null },
-  begun: { p1: false, p2: false, A: false, B: false, C: false },
+  begun: { p1: false, p2: false, A: false, B: false, C: false, D: false },
   told: null,
   grants: 0,
-  entered: { A: false, B: false, C: false },
+  entered: { A: false, B: false, C: false, D: false },
 }
+
+export const FIRST_WORLDS: readonly World[] = CASTS.map((cast) => ({ ...FIRST_WORLD, cast }))
 
 /** The answer of a poll, and the state it met. */
 export type Polled = {
@@ -92,13 +104,13 @@ export function stepsFrom(world: World): Step[] {
       const held = world.inFlight[poller]
       return held === null ? asking(world, poller) : sending(world, poller, held)
     }),
-    ...USERS.flatMap((user) => deciding(world, user)),
+    ...world.cast.flatMap((user) => deciding(world, user)),
     ...passing(world),
   ]
 }
 
 /** PostgreSQL's `now()` is the start of the transaction, so a step may run after expiry with a time from before. */
-function times(world: World, who: Poller | User): { now: number; when: string; begun: World['begun'] }[] {
+function times(world: World, who: Poller | CoreUser): { now: number; when: string; begun: World['begun'] }[] {
   const now = timeOf(world)
   const onTime = { now, when: '', begun: world.begun }
   const late = { now: BEFORE, when: ', begun before expiry', begun: { ...world.begun, [who]: false } }
@@ -106,7 +118,7 @@ function times(world: World, who: Poller | User): { now: number; when: string; b
 }
 
 /** `begin`, and then the network, a busy process or another transaction's lock, before the row is locked. */
-function begin(world: World, who: Poller | User): Step[] {
+function begin(world: World, who: Poller | CoreUser): Step[] {
   if (world.expired || world.begun[who]) return []
   return [{ what: `${who} begins a transaction`, next: { ...world, begun: { ...world.begun, [who]: true } } }]
 }
@@ -123,7 +135,7 @@ function asking(world: World, poller: Poller): Step[] {
           sameKey,
           repeats: repeats(world.code, now),
           leased: isLeased(world.code, now),
-          tooSoon: world.code.status === 'pending' && now < EXPIRY,
+          tooSoon: world.code.status === 'pending' && now < EXPIRY && !isClosed(world.code),
         }
         if (!('delivery' in step)) return { what, polled, next: { ...world, begun } }
         const code = step.answer === 'deliver' ? step.next : world.code
@@ -152,11 +164,11 @@ function sending(world: World, poller: Poller, held: Delivery): Step[] {
   ]
 }
 
-function deciding(world: World, user: User): Step[] {
+function deciding(world: World, user: CoreUser): Step[] {
   const { code } = world
   const decisions = times(world, user).flatMap(({ now, when, begun }): Step[] => {
-    const sameAccount = code.claimedBy !== null && ACCOUNTS[code.claimedBy as User] === ACCOUNTS[user]
-    const entered = claim(code, user, sameAccount, now)
+    const entered = claim(code, entrant(user, code), now)
+    const taken = takeOver(code, entrant(user, code), now)
     const granted = accept(code, user, `grant ${world.grants + 1}`, now)
     const rejected = reject(code, user, now)
     const afterwards = (step: typeof entered | typeof granted, grants = world.grants): World => ({
@@ -165,14 +177,11 @@ function deciding(world: World, user: User): Step[] {
       grants,
       code: step.answer === 'not_open' ? code : step.next,
     })
+    const withEntry = (next: World, { answer }: typeof entered | typeof taken): World =>
+      answer === 'not_open' ? next : { ...next, entered: { ...world.entered, [user]: true } }
     return [
-      {
-        what: `${user} enters the code${when}`,
-        next: {
-          ...afterwards(entered),
-          entered: entered.answer === 'not_open' ? world.entered : { ...world.entered, [user]: true },
-        },
-      },
+      { what: `${user} enters the code${when}`, next: withEntry(afterwards(entered), entered) },
+      { what: `${user} takes the code over${when}`, next: withEntry(afterwards(taken), taken) },
       {
         what: `${user} grants${when}`,
         next: afterwards(granted, world.grants + (granted.answer === 'decided' ? 1 : 0)),
@@ -181,6 +190,13 @@ function deciding(world: World, user: User): Step[] {
     ]
   })
   return [...decisions, ...begin(world, user)]
+}
+
+function entrant(userId: CoreUser, { claimedBy }: DeviceCode): Entrant {
+  const claimant = claimedBy as CoreUser | null
+  const samePerson = claimant !== null && PEOPLE[claimant] === PEOPLE[userId]
+  const colleague = claimant !== null && ACCOUNTS[claimant] === ACCOUNTS[userId]
+  return { userId, person: PEOPLE[userId], relation: colleague ? 'colleague' : samePerson ? 'same_person' : 'stranger' }
 }
 
 function passing(world: World): Step[] {

@@ -160,8 +160,8 @@ const left: readonly Left[] = [
   ],
   [
     'enter-rule',
-    'flows/device/enter-code.ts',
-    "if (mayAsk({ flow: 'device', ...parties, by, now: locked.now }) !== 'ok') return NOT_RECOGNISED",
+    'flows/device/claim-code.ts',
+    "if (mayAsk({ flow: 'device', ...parties, by, now: locked.now }) !== 'ok') return refused",
     '',
     'a disabled user enters a code, or one that the account bars',
   ],

@@ -62,14 +62,14 @@ const changed: readonly Changed[] = [
   ],
   [
     'flow-claim-not-saved',
-    'flows/device/enter-code.ts',
+    'flows/device/claim-code.ts',
     'await saveDeviceCode(tx, step.next)',
     '',
     'a user who entered the code cannot decide',
   ],
   [
     'flow-stranger-is-colleague',
-    'flows/device/enter-code.ts',
+    'flows/device/claim-code.ts',
     'claimant?.accountId === user.accountId',
     'claimant !== null',
     'a user of another account is told that a code exists, and a code that was passed around is granted',

@@ -72,15 +72,21 @@ const changed: readonly Changed[] = [
   ],
   [
     'expiry-not-heard',
-    "if (isExpired(code, request.now)) return deliver(code, 'expired', request)",
+    "if (isExpired(code, request.now) || isClosed(code)) return deliver(code, 'expired', request)",
     '',
     'a device polls an expired code forever',
   ],
   [
     'expiry-after-pace',
-    'if (isExpired(code, request.now)) return',
-    'if (!request.tooEarly && isExpired(code, request.now)) return',
+    'if (isExpired(code, request.now) || isClosed(code)) return',
+    'if (!request.tooEarly && (isExpired(code, request.now) || isClosed(code))) return',
     'a device that polls too early is not told that its code has expired',
+  ],
+  [
+    'closing-not-heard',
+    'if (isExpired(code, request.now) || isClosed(code)) return',
+    'if (isExpired(code, request.now)) return',
+    'a device polls a closed code until it expires',
   ],
   [
     'expiry-late',
@@ -162,20 +168,20 @@ const changed: readonly Changed[] = [
   ],
   [
     'claim-taken-over',
-    'if (code.claimedBy === null || code.claimedBy === userId)',
-    'if (code.claimedBy !== undefined)',
+    'if (claimedBy === null || claimedBy === userId) return {',
+    'if (claimedBy !== undefined) return {',
     'whoever enters a code last decides it',
   ],
   [
     'claim-never',
-    'if (code.claimedBy === null || code.claimedBy === userId)',
-    'if (code.claimedBy === userId)',
+    'if (claimedBy === null || claimedBy === userId) return {',
+    'if (claimedBy === userId) return {',
     'nobody can claim a code',
   ],
   [
     'claim-not-again',
-    'if (code.claimedBy === null || code.claimedBy === userId)',
-    'if (code.claimedBy === null)',
+    'if (claimedBy === null || claimedBy === userId) return {',
+    'if (claimedBy === null) return {',
     'a user who enters the same code again closes it for themselves',
   ],
   [
@@ -192,8 +198,8 @@ const changed: readonly Changed[] = [
   ],
   [
     'colleague-is-stranger',
-    "if (sameAccount) return { answer: 'taken'",
-    "if (!sameAccount) return { answer: 'taken'",
+    "    case 'colleague':\n",
+    "    case 'stranger':\n    case 'colleague':\n",
     'a user of another account is told that a code exists, and colleagues close it',
   ],
   [
@@ -205,14 +211,14 @@ const changed: readonly Changed[] = [
   ['passed-around-is-granted', ' && !code.entryClosed', '', 'a code that was passed around is granted'],
   [
     'release-keeps-claim',
-    'next: { ...code, claimedBy: null, alsoEntered: null }',
+    'next: { ...code, claimedBy: null, claimedAs: null, alsoEntered: null }',
     'next: { ...code, alsoEntered: null }',
     'a user who said that the code is not theirs can grant it, and nobody else',
   ],
   [
     'release-closes',
-    'next: { ...code, claimedBy: null, alsoEntered: null }',
-    'next: { ...code, claimedBy: null, alsoEntered: null, entryClosed: true }',
+    'next: { ...code, claimedBy: null, claimedAs: null, alsoEntered: null }',
+    'next: { ...code, claimedBy: null, claimedAs: null, alsoEntered: null, entryClosed: true }',
     'nobody can enter a code after “Not you?”',
   ],
   ['grant-not-saved', "status: 'accepted', grantId }", "status: 'pending', grantId }", 'the user’s yes is lost'],

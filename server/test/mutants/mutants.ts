@@ -28,6 +28,22 @@ export const mutants: readonly Mutant[] = [
     allows: 'a device that polled before the user’s no is told auth_pending for up to ten more seconds',
   },
   {
+    id: 'taken-over-again',
+    file: 'server/src/core/device/code.ts',
+    text: 'return takenFrom === null',
+    replacement: 'return takenFrom !== undefined',
+    tests: ['server/test/core/device/claim.test.ts'],
+    allows: 'colleagues take a code from each other, until one of them allows it',
+  },
+  {
+    id: 'a-claim-proves-nothing',
+    file: 'server/src/flows/device/claim-code.ts',
+    text: 'known !== null && isPerson(keys, signedInAs, known) ? known : null',
+    replacement: 'known',
+    tests: ['server/test/attacks/device/same-person.test.ts'],
+    allows: 'an account that gives its user the external id of somebody else takes their codes',
+  },
+  {
     id: 'release-frees-a-shared-key',
     file: 'server/src/core/device/code.ts',
     text: 'delivery.idempotencyKey === null ? { ...code, delivery: null } : code',

@@ -25,6 +25,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'attacks/device/guessing',
     'attacks/device/guessing-crowds',
     'attacks/device/phishing',
+    'attacks/device/taking-over',
     'attacks/device/typed-anything',
     'attacks/device/user-codes',
     'attacks/device/user-codes-at-rest',
@@ -87,11 +88,13 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
   passkey: ['browser/minute', 'browser/passkeys'],
   second_factor: ['attacks/sign-in/second-factor'],
   own_origin: [
+    'attacks/device/same-person',
     'attacks/provider/id-tokens',
     'attacks/provider/outbound',
     'attacks/provider/people',
     'attacks/sign-in/hand-over',
     'browser/identity-provider',
+    'browser/who-continues',
   ],
   no_sign_in: [
     'attacks/accounts/other-accounts',

@@ -225,7 +225,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     codeWithPasskey: codeWithPasskeyPage(frame, { typed: '43', problem: 'passkey', passkey: '{}' }),
     enterCodeTaken: enterCodePage(frame, {
       typed: '43',
-      problem: { kind: 'taken' },
+      problem: { kind: 'taken', offer: true },
       off: false,
       only: null,
       otherAccount,
@@ -243,6 +243,8 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     granting: decidedPage(frame, { outcome: 'granted', application, deliveryAddress: '/connect/delivery?ref=r' }),
     grantedShared: decidedPage(frame, { outcome: 'granted', application, shared: true }),
     enteredElsewhere: decidedPage(frame, { outcome: 'entered_elsewhere', application }),
+    moved: decidedPage(frame, { outcome: 'moved', application }),
+    takenOver: decidedPage(frame, { outcome: 'taken_over', application }),
     closed: decidedPage(frame, { outcome: 'closed', application: null }),
     applications: applicationsPage(frame, { grants: [grant], removed: application, after: null }),
     removeApplication: removeApplicationPage(frame, { grant, back: '/applications', action: '/applications/remove' }),

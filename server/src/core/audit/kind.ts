@@ -68,6 +68,8 @@ export const auditKinds = {
   'code.reported': 'access',
   'code.crowd': 'access',
   'code.also_entered': 'access',
+  'code.moved_away': 'access',
+  'code.taken_over': 'access',
   'code.closed': 'access',
   'code.entered_elsewhere': 'access',
   'code.rejected': 'access',

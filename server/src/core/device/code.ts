@@ -21,16 +21,24 @@ export type DeviceCode = {
   readonly state: string
   readonly expiresAt: number
   readonly status: 'pending' | 'accepted' | 'rejected' | 'used'
-  /** The user who entered the code first; only they may decide. */
+  /** The user who entered the code first, or took it over; only they may decide. */
   readonly claimedBy: string | null
+  /** The person as whom they had signed in when they entered it; null: not known. */
+  readonly claimedAs: string | null
+  /** The colleague from whom they took it over. Once per code. */
+  readonly takenFrom: string | null
+  /** The same person's users in other accounts, who entered the code before. */
+  readonly movedFrom: readonly string[]
   /**
    * No user may decide any more: a user of another account entered the code, or a poll was answered that it expired.
    */
   readonly entryClosed: boolean
   /**
-   * Who else entered the code while it was claimed: another user of the claimant's account, or one of another account.
+   * Who else entered the code while it was claimed: another user of the account in which it was, or one of another account.
    */
   readonly alsoEntered: 'colleague' | 'another_account' | null
+  /** The user of another account who closed it. */
+  readonly closedBy: string | null
   readonly grantId: string | null
   readonly delivery: Delivery | null
 }
@@ -87,7 +95,7 @@ export function poll(code: DeviceCode, request: PollRequest): PollStep {
       return deliver(code, 'rejected', request)
     case 'pending':
       // The outcome takes precedence over the pace: slow_down exists only while the user has yet to decide.
-      if (isExpired(code, request.now)) return deliver(code, 'expired', request)
+      if (isExpired(code, request.now) || isClosed(code)) return deliver(code, 'expired', request)
       return { answer: request.tooEarly ? 'slow_down' : 'auth_pending' }
   }
 }
@@ -128,29 +136,82 @@ export function release(code: DeviceCode, delivery: Delivery): DeviceCode {
 }
 
 /**
- * Result of entering a code. `claimed` leads to the consent page; `taken` tells a colleague of the claimant to wait or
- * to request a new code. `closed` and `not_open` get the same response; only the audit log distinguishes them.
+ * Result of entering a code. `claimed` and `moved` lead to the consent page, `moved` from that of the same person in another
+ * account; `taken`: a colleague of the claimant may take the code over. `closed`: by this user, who is of another account.
+ * `not_open` is all that other users learn of a code that is not open.
  */
 export type ClaimStep =
-  | { readonly answer: 'claimed'; readonly next: DeviceCode }
-  | { readonly answer: 'taken'; readonly next: DeviceCode }
-  | { readonly answer: 'closed'; readonly next: DeviceCode }
+  | { readonly answer: 'claimed' | 'moved' | 'taken' | 'closed'; readonly next: DeviceCode }
   | { readonly answer: 'not_open' }
 
-/** `sameAccount`: the user belongs to the account of the current claimant. */
-export function claim(code: DeviceCode, userId: string, sameAccount: boolean, now: number): ClaimStep {
+/** A user who enters a code. */
+export type Entrant = {
+  readonly userId: string
+  /** As whom they signed in; null: not known. */
+  readonly person: string | null
+  /** What they are to the claimant. `same_person`: in another account. */
+  readonly relation: 'colleague' | 'same_person' | 'stranger'
+}
+
+/** More accounts than a person moves a code through. */
+const MAX_MOVED_FROM = 8
+
+export function claim(code: DeviceCode, { userId, person, relation }: Entrant, now: number): ClaimStep {
   if (!isOpen(code, now)) return { answer: 'not_open' }
-  if (code.claimedBy === null || code.claimedBy === userId) {
-    return { answer: 'claimed', next: { ...code, claimedBy: userId } }
+  const { claimedBy } = code
+  const claimed = { ...code, claimedBy: userId, claimedAs: person }
+  if (claimedBy === null || claimedBy === userId) return { answer: 'claimed', next: claimed }
+  switch (relation) {
+    case 'colleague':
+      return { answer: 'taken', next: { ...code, alsoEntered: 'colleague' } }
+    case 'same_person': {
+      const movedFrom = [...code.movedFrom.filter((id) => id !== userId), claimedBy].slice(-MAX_MOVED_FROM)
+      return { answer: 'moved', next: { ...claimed, movedFrom } }
+    }
+    case 'stranger':
+      return {
+        answer: 'closed',
+        next: { ...code, entryClosed: true, alsoEntered: 'another_account', closedBy: userId },
+      }
   }
-  if (sameAccount) return { answer: 'taken', next: { ...code, alsoEntered: 'colleague' } }
-  return { answer: 'closed', next: { ...code, entryClosed: true, alsoEntered: 'another_account' } }
+}
+
+/** A colleague of the claimant, who enters the code as well, continues instead of them. */
+export function takeOver(code: DeviceCode, { userId, person, relation }: Entrant, now: number): DecisionStep {
+  const { claimedBy } = code
+  if (!isOpen(code, now) || claimedBy === null || claimedBy === userId) return { answer: 'not_open' }
+  if (relation !== 'colleague' || !mayBeTakenOver(code)) return { answer: 'not_open' }
+  const next = {
+    ...code,
+    claimedBy: userId,
+    claimedAs: person,
+    takenFrom: claimedBy,
+    alsoEntered: 'colleague',
+  } as const
+  return { answer: 'decided', next }
+}
+
+/** A second time would give somebody who sends a code to many users one more chance with each of them. */
+export function mayBeTakenOver({ takenFrom }: DeviceCode): boolean {
+  return takenFrom === null
+}
+
+/**
+ * What became of a code that a user had entered and can no longer decide: they, or somebody who entered it after them, closed
+ * it; they went on in another account; or a colleague goes on. Null: something else, or they can decide it.
+ */
+export function lossOf(code: DeviceCode, userId: string): 'entered_elsewhere' | 'moved' | 'taken_over' | null {
+  const { claimedBy, closedBy, movedFrom, takenFrom } = code
+  if (isClosed(code) && (claimedBy === userId || closedBy === userId)) return 'entered_elsewhere'
+  if (claimedBy === userId) return null
+  if (movedFrom.includes(userId)) return 'moved'
+  return takenFrom === userId ? 'taken_over' : null
 }
 
 /** Releases the claim, as if the code had never been entered. */
 export function unclaim(code: DeviceCode, userId: string, now: number): DecisionStep {
   if (!isOpen(code, now) || code.claimedBy !== userId) return { answer: 'not_open' }
-  return { answer: 'decided', next: { ...code, claimedBy: null, alsoEntered: null } }
+  return { answer: 'decided', next: { ...code, claimedBy: null, claimedAs: null, alsoEntered: null } }
 }
 
 export type DecisionStep = { readonly answer: 'decided'; readonly next: DeviceCode } | { readonly answer: 'not_open' }
@@ -168,6 +229,11 @@ export function reject(code: DeviceCode, userId: string, now: number): DecisionS
 /** Whether the user code can still be entered and decided. */
 export function isOpen(code: DeviceCode, now: number): boolean {
   return code.status === 'pending' && !isExpired(code, now) && !code.entryClosed
+}
+
+/** A user of another account entered it: polls are told that it expired. */
+export function isClosed(code: Pick<DeviceCode, 'alsoEntered'>): boolean {
+  return code.alsoEntered === 'another_account'
 }
 
 export function isExpired(code: Pick<DeviceCode, 'expiresAt'>, now: number): boolean {

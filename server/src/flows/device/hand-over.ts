@@ -5,7 +5,7 @@
 
 import { byService } from '../../core/audit/actor.ts'
 import { giveBack, handOn, handOver } from '../../core/cells/hand-over.ts'
-import { claim } from '../../core/device/code.ts'
+import { claim, isClosed } from '../../core/device/code.ts'
 import { readUser } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
@@ -19,7 +19,7 @@ import { type CodeRow, lockIssuedCode, readCodeRow, receiveCodeRow, savePlace } 
 import { type Transaction, Unavailable } from '../../store/postgres/postgres.ts'
 import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
-import { wakePolls } from './wake-polls.ts'
+import { announceDecision, wakePolls } from './wake-polls.ts'
 import { withPartition } from './with-partition.ts'
 
 /** A code that a user of another account has claimed. */
@@ -154,25 +154,29 @@ export async function receiveCode(context: Context, issuer: number, row: CodeRow
 }
 
 /** In the cell that has the code: a user of an account in another cell entered it. False: nobody has claimed it. */
-export function closeClaimedCode(context: Context, key: DeviceCodeKey): Promise<boolean> {
-  return context.db.transaction(async (tx) => {
+export async function closeClaimedCode(context: Context, key: DeviceCodeKey): Promise<boolean> {
+  const closed = await context.db.transaction(async (tx) => {
     const locked = await lockDeviceCode(tx, key)
-    if (!locked || locked.code.handedTo !== null) return false
+    if (!locked || locked.code.handedTo !== null) return null
     const { code, now } = locked
-    if (code.alsoEntered === 'another_account') return true
+    if (isClosed(code)) return code
     const claimant = await readUser(tx, code.claimedBy ?? '')
-    // Nobody here has this id, so a claimed code is closed.
-    const step = code.claimedBy === null ? null : claim(code, '', false, now)
-    if (step?.answer !== 'closed') return false
+    const step = code.claimedBy === null ? null : claim(code, SOMEBODY_ELSEWHERE, now)
+    if (step?.answer !== 'closed') return null
     await saveDeviceCode(tx, step.next)
     if (claimant) {
       const whose = { accountId: claimant.accountId, userId: claimant.id }
       const about = { applicationId: code.applicationId, deviceCodeId: code.id }
       await recordEvent(tx, { kind: 'code.entered_elsewhere', actor: byService('code-entry'), ...whose, ...about })
     }
-    return true
+    return code
   })
+  if (closed) await announceDecision(context, key.id, closed.issuedBy)
+  return closed !== null
 }
+
+/** Nobody in this cell has this id. */
+const SOMEBODY_ELSEWHERE = { userId: '', person: null, relation: 'stranger' } as const
 
 function keyOf(row: CodeRow): DeviceCodeKey {
   return { id: row.id, expiresAt: Date.parse(row.expires_at) }

@@ -1,11 +1,12 @@
 /** View of a device code for its consent page, before and after the decision. Reads only. */
 import { type LogoName, type Publisher, shownLogo } from '../../core/applications/application.ts'
-import { isOpen, type Variant } from '../../core/device/code.ts'
+import { isOpen, lossOf, type Variant } from '../../core/device/code.ts'
 import type { Origin } from '../../core/device/origin.ts'
 import { groupDigits } from '../../core/device/user-code.ts'
 import { mayGrant } from '../../core/grants/granting.ts'
 import { userCodeOf } from '../../secrets/user-code.ts'
 import { readUser } from '../../store/accounts/users.ts'
+import { findApplication } from '../../store/applications/applications.ts'
 import { type DeviceCodeKey, readDeviceCode, type StoredDeviceCode } from '../../store/device/codes.ts'
 import type { SessionUser } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
@@ -39,8 +40,8 @@ export type DecisionView =
   /** `connected`: the device has received its credentials, and they were not revoked since. */
   | { readonly outcome: 'granted'; readonly application: string; readonly shared: boolean; readonly connected: boolean }
   | { readonly outcome: 'rejected'; readonly application: string; readonly shared: boolean }
-  /** After this user, a user of another account entered the code, which closed it. */
-  | { readonly outcome: 'entered_elsewhere'; readonly application: string }
+  /** See `lossOf`. */
+  | { readonly outcome: NonNullable<ReturnType<typeof lossOf>>; readonly application: string }
   /** Expired, barred, or never claimed by this user: indistinguishable. */
   | { readonly outcome: 'closed' }
   /** The user must re-authenticate first. */
@@ -53,8 +54,12 @@ export async function readDecision(
   address: string | null,
 ): Promise<DecisionView> {
   const found = await readDeviceCode(context.db, key)
-  if (!found || found.code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
+  if (!found) return { outcome: 'closed' }
   const { code, now } = found
+  const outcome = lossOf(code, sessionUser.id)
+  const lost = outcome && (await findApplication(context.db, code.applicationId))
+  if (lost) return { outcome, application: lost.name }
+  if (code.claimedBy !== sessionUser.id) return { outcome: 'closed' }
   const request = { flow: 'device', ...code } as const
   const user = await readUser(context.db, sessionUser.id)
   const at = { userId: sessionUser.id, session: sessionUser.session, address, now }
@@ -69,7 +74,6 @@ export async function readDecision(
     return { outcome: decided, application: application.name, shared, connected }
   }
   if (decided) return { outcome: decided, application: application.name, shared }
-  if (code.alsoEntered === 'another_account') return { outcome: 'entered_elsewhere', application: application.name }
   const userCode = userCodeOf(context.config.keys, code)
   if (userCode === null || !isOpen(code, now)) return { outcome: 'closed' }
 

@@ -1,4 +1,4 @@
-/** Wakes the polls of a code that was decided or handed to another cell, so that they read its row. */
+/** Wakes the polls of a code that was decided, closed or handed to another cell, so that they read its row. */
 import type { Context } from '../context.ts'
 
 export async function wakePolls({ gate, decisionBus }: Context, id: string): Promise<void> {
@@ -6,7 +6,7 @@ export async function wakePolls({ gate, decisionBus }: Context, id: string): Pro
 }
 
 /**
- * Called after a decision. `issuedBy`: the cell at which the device polls; null: this one. If the message to another cell
+ * Called after a code was decided or closed. `issuedBy`: the cell at which the device polls; null: this one. If the message to another cell
  * is lost, that cell asks for the outcome at the next poll.
  */
 export async function announceDecision(context: Context, id: string, issuedBy: number | null): Promise<void> {

@@ -18,7 +18,7 @@ import type { HeldSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 
 export type GrantRequest = { readonly applicationId: string; readonly scopes: readonly string[] } & (
-  | ({ readonly flow: 'device'; readonly requestedFrom: string | null } & Pick<DeviceCode, 'variant'>)
+  | ({ readonly flow: 'device'; readonly requestedFrom: string | null } & Pick<DeviceCode, 'variant' | 'takenFrom'>)
   /** A dialog begins in the user's own browser, and leads to a token set. */
   | { readonly flow: 'dialog' }
 )
@@ -71,10 +71,10 @@ export async function readOnPage(
   const shared = { kind: 'page', authenticatedAt, freshMs, answer } as const
   if (request.flow === 'dialog')
     return { ...shared, origin: 'same', crowded: false, takenOver: false, grantedMany: false }
-  const { applicationId, requestedFrom } = request
+  const { applicationId, requestedFrom, takenFrom } = request
   const crowded = (await countCrowd(db, applicationId, networkOf(requestedFrom))) >= CROWD.max
   const origin = compareOrigin(locate(context, requestedFrom), locate(context, address))
-  return { ...shared, origin, crowded, takenOver: false, grantedMany: false }
+  return { ...shared, origin, crowded, takenOver: takenFrom !== null, grantedMany: false }
 }
 
 function locate({ geoip }: Context, address: string | null) {

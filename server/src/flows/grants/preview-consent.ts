@@ -24,7 +24,7 @@ export async function previewConsent(
   const requested = { applicationId, scopes: asked.answer === 'scopes' ? asked.scopes : [] }
   const request: GrantRequest =
     by === 'code'
-      ? { flow: 'device', variant: 'token_set', requestedFrom: null, ...requested }
+      ? { flow: 'device', variant: 'token_set', requestedFrom: null, takenFrom: null, ...requested }
       : { flow: 'dialog', ...requested }
   const facts = await readFacts(context.db, request, user, { kind: 'preview' }, context.applications.now())
   const granting = facts && mayGrant(facts)

@@ -15,6 +15,7 @@ import { markRevoked, revokeGrants } from '../../store/grants/grants.ts'
 import { insertMail, lockRecentMails } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
+  confirmEmail,
   findLink,
   type Link,
   type LinkKind,
@@ -121,6 +122,7 @@ export async function setPasswordByLink(
     if (!owner || !(await lockLink(tx, account.id, link.id))) return false
     const about = { accountId: account.id, userId: owner.id }
     const actor = byMailLink(owner.id)
+    await confirmEmail(tx, link.id)
     await spendPasswordLinks(tx, owner.id)
     await savePassword(tx, owner.id, digest)
     await deleteSessions(tx, owner.id)
@@ -145,15 +147,16 @@ export async function signInByLink(
   text: string,
   browser: Browser,
 ): Promise<SignInResult | { readonly outcome: 'gone' }> {
-  const id = verifyLink(context.config.keys, text, account.slug)
-  if (id === null) return { outcome: 'gone' }
-  const userId = await context.db.transaction(async (tx) => {
-    const link = await lockLink(tx, account.id, id)
-    if (link?.kind !== 'sign_in') return null
+  const link = await readLink(context, account, text)
+  if (link?.kind !== 'sign_in') return { outcome: 'gone' }
+  const used = await context.db.transaction(async (tx) => {
+    await lockUserForChange(tx, link.userId)
+    if (!(await lockLink(tx, account.id, link.id))) return false
+    await confirmEmail(tx, link.id)
     await spendLink(tx, link.id)
-    return link.userId
+    return true
   })
-  const user = userId === null ? null : await readSignInUser(context.db, account.id, userId)
+  const user = used ? await readSignInUser(context.db, account.id, link.userId) : null
   return user ? enterWithPassword(context, account, user, browser, 'password and mail') : { outcome: 'gone' }
 }
 

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto'
 import { byUser } from '../../core/audit/actor.ts'
 import { networkOf } from '../../core/network.ts'
 import { maySignIn } from '../../core/sign-in/origin.ts'
-import { isOutdatedSession, signSession, verifySession } from '../../secrets/web-texts.ts'
+import { personOf } from '../../core/sign-in/person.ts'
+import { digestPerson, isOutdatedSession, signSession, verifySession } from '../../secrets/web-texts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
-import { lockProof, type Proof, suggestLanguage } from '../../store/sign-in/methods.ts'
+import { lockProof, originOf, type Proof, suggestLanguage } from '../../store/sign-in/methods.ts'
 import {
   type AccountSession,
   type AuthenticatedElsewhere,
@@ -101,8 +102,9 @@ export async function startSession(
   const proven = await lockProof(tx, user.id, proof)
   if (!proven || !maySignIn(ruleOf(context, { slug: user.slug, provider: proven.provider }), proven)) return null
   const id = randomUUID()
-  const { sessionLifetimeMs, keys } = context.config
+  const { sessionLifetimeMs, keys, signInSubjects } = context.config
   const lifetimeMs = Math.min(sessionLifetimeMs, maxLifetimeMs)
+  const person = proven.origin === originOf(proof) ? personOf(proven, signInSubjects) : null
   const { address, agent, language } = browser
   await suggestLanguage(tx, user.id, language)
   const about = { actor: byUser(user.id), accountId: user.accountId, userId: user.id }
@@ -115,6 +117,7 @@ export async function startSession(
     lifetimeMs,
     keyId: keys.signing.id,
     secondFactor,
+    person: person && digestPerson(keys, person),
     address,
     agent,
     elsewhere: elsewhere ?? null,

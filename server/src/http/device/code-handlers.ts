@@ -29,7 +29,8 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
   // alone cannot be used to guess.
   if (context.liveCodes.guessed && !isFresh(context, sessionUser, now))
     return { seeOther: '/confirm?next=/connect/code' }
-  const result = await enterCode(context, account, sessionUser, fields.get('code') ?? '', browser.address)
+  const [typed, instead] = [fields.get('code') ?? '', fields.get('take_over') === 'yes']
+  const result = await enterCode(context, account, sessionUser, typed, browser.address, instead)
   switch (result.outcome) {
     case 'claimed':
       return { seeOther: `/connect/decision?ref=${signDecision(context.config.keys, result.code, sessionUser.id)}` }
@@ -41,6 +42,8 @@ export const enterTypedCode: PageHandler<UserRequest> = async (context, request)
       return { page: await entryPage(context, request, problem), status: 400 }
     }
     case 'taken':
+      return { page: await entryPage(context, request, { kind: 'taken', offer: result.offer }), status: 400 }
+    case 'closed':
     case 'not_recognised':
       return { page: await entryPage(context, request, { kind: result.outcome }), status: 400 }
     case 'locked': {

@@ -20,7 +20,7 @@ export function Warnings({ frame, model }: { readonly frame: Frame; readonly mod
       <Notice kind="warning" title={words.t('consent.beware')}>
         {elsewhere && <p>{words.t(`consent.${origin}`)}</p>}
         {model.crowded && <p>{words.t('consent.crowded')}</p>}
-        {model.shared && <p>{words.t('consent.shared', { name: frame.account?.name ?? '' })}</p>}
+        {model.shared && <p>{words.t('consent.shared')}</p>}
         <p>{words.t('consent.when_in_doubt')}</p>
       </Notice>
     </div>

@@ -10,9 +10,10 @@ import { strong } from '../ui/strong.tsx'
 export type DecidedModel = {
   /**
    * `closed`: expired, used, or never claimed by this user; one text for all. `entered_elsewhere`: closed because
-   * another account entered the code, too.
+   * another account entered the code, too. `moved`: the user went on in another of their accounts. `taken_over`: a colleague
+   * goes on instead.
    */
-  readonly outcome: 'granted' | 'rejected' | 'reported' | 'entered_elsewhere' | 'closed'
+  readonly outcome: 'granted' | 'rejected' | 'reported' | 'entered_elsewhere' | 'moved' | 'taken_over' | 'closed'
   readonly application: string | null
   /** Another user of the account entered the same code before the decision. */
   readonly shared?: boolean
@@ -26,7 +27,7 @@ export function decidedPage(frame: Frame, model: DecidedModel): string {
   const { outcome, application, shared = false, connected = false, deliveryAddress } = model
   const { words } = frame
   const named = { application: application ?? words.t('decided.the_application'), b: strong }
-  const undecided = outcome === 'closed' || outcome === 'entered_elsewhere'
+  const decided = outcome === 'granted' || outcome === 'rejected' || outcome === 'reported'
   const text = connected ? words.t('decided.connected') : words.rich(`decided.${outcome}_text`, named)
   return page(
     frame,
@@ -49,13 +50,13 @@ export function decidedPage(frame: Frame, model: DecidedModel): string {
         {words.t(outcome === 'granted' && !frame.mail ? 'decided.granted_remove' : `decided.${outcome}_what`)}
       </p>
       {shared && (
-        <Notice kind="warning" title={words.t('decided.shared', { name: frame.account?.name ?? '' })}>
+        <Notice kind="warning" title={words.t('decided.shared')}>
           <p>{words.t(outcome === 'granted' ? 'decided.shared_granted' : 'decided.shared_refused')}</p>
         </Notice>
       )}
       <div class="actions">
-        <a href={undecided ? '/connect/code' : '/applications'}>
-          {words.t(undecided ? 'decided.another_code' : 'decided.applications')}
+        <a href={decided ? '/applications' : '/connect/code'}>
+          {words.t(decided ? 'decided.applications' : 'decided.another_code')}
         </a>
       </div>
     </section>,

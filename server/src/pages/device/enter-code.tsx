@@ -15,8 +15,10 @@ export type EnterCodeModel = {
     | { readonly kind: 'empty' }
     | { readonly kind: 'length'; readonly digits: number }
     | { readonly kind: 'mistyped' }
-    /** Another user of this account has claimed the code and not decided yet. */
-    | { readonly kind: 'taken' }
+    /** Another user of this account has claimed the code and not decided yet. `offer`: to continue instead of them. */
+    | { readonly kind: 'taken'; readonly offer: boolean }
+    /** A user of another account had entered it: this one, or after this one. */
+    | { readonly kind: 'closed' }
     /** Unknown, expired, used or entered in another account: one text for all. */
     | { readonly kind: 'not_recognised' }
     | { readonly kind: 'locked'; readonly minutes: number }
@@ -43,6 +45,7 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
           <button type="submit" class="button big block">
             {words.t('enter_code.continue')}
           </button>
+          {model.problem?.kind === 'taken' && model.problem.offer && <TakeOver words={words} />}
           {model.only && <p class="soft">{onlyText(words, model.only)}</p>}
         </Form>
         <p>
@@ -51,6 +54,20 @@ export function enterCodePage(frame: Frame, model: EnterCodeModel): string {
       </section>
     </>,
     { problem: wrong !== null, single: true, compact: true },
+  )
+}
+
+/** A second button of the form: who presses Enter does not take over. */
+function TakeOver({ words }: { readonly words: Words }) {
+  return (
+    <div class="stack tight">
+      <p class="hint" id="take-over">
+        {words.t('enter_code.take_over_hint')}
+      </p>
+      <button type="submit" class="button quiet block" name="take_over" value="yes" aria-describedby="take-over">
+        {words.t('enter_code.take_over')}
+      </button>
+    </div>
   )
 }
 

@@ -1,6 +1,7 @@
 /** The tables users and user_roles: the users of an account and their scopes. */
 
 import type { Origin } from '../../core/sign-in/origin.ts'
+import type { PersonFacts } from '../../core/sign-in/person.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -37,11 +38,9 @@ export async function insertUser(tx: Transaction, user: NewUser): Promise<boolea
   return rowCount === 1
 }
 
-export type User = {
+export type User = PersonFacts & {
   readonly id: string
   readonly accountId: string
-  readonly origin: Origin
-  readonly email: string
   readonly language: string | null
   readonly disabled: boolean
   /** Has a role that holds every scope, and so administers the account. */
@@ -62,7 +61,11 @@ export const HELD_SCOPES = `array(select s.name from scopes s where s.name = any
     or s.name in (select rs.scope from user_roles ur join role_scopes rs on rs.role_id = ur.role_id where ur.user_id = u.id)
   order by 1)`
 
-const USER = `select u.id, u.account_id as "accountId", u.origin, u.email, u.language, u.disabled_at is not null as disabled,
+/** Columns for a query over `users u`. */
+export const PERSON_FACTS = `u.origin, u.email, u.email_confirmed_at is not null as "emailConfirmed",
+    u.external_id as "externalId", u.issuer, u.subject`
+
+const USER = `select u.id, u.account_id as "accountId", ${PERSON_FACTS}, u.language, u.disabled_at is not null as disabled,
     ${ADMINISTRATOR} as administrator, ${HELD_SCOPES} as "heldScopes"
   from users u`
 

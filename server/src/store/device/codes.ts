@@ -27,7 +27,7 @@ export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
 export const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
-  scopes, state, claimed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
+  scopes, state, claimed_by, claimed_as, taken_from, moved_from, closed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
   requested_with, handed_to, issued_by, handovers`
 
 export type Row = {
@@ -44,6 +44,10 @@ export type Row = {
   scopes: string[]
   state: string
   claimed_by: string | null
+  claimed_as: string | null
+  taken_from: string | null
+  moved_from: string[]
+  closed_by: string | null
   grant_id: string | null
   lease_id: string | null
   leased_until: number | null
@@ -151,7 +155,7 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
     name: 'save-device-code',
     text: `update device_codes set
         status = $3, entry_closed = $4, claimed_by = $5, grant_id = $6, lease_id = $7, leased_until = $8, outcome = $9,
-        idempotency_key = $10, also_entered = $11,
+        idempotency_key = $10, also_entered = $11, claimed_as = $12, taken_from = $13, moved_from = $14, closed_by = $15,
         decided_at = case when $3::text in ('accepted', 'rejected')
           then coalesce(decided_at, now()) else decided_at end,
         used_at = case when $3::text = 'used' then coalesce(used_at, now()) end
@@ -168,6 +172,10 @@ export async function saveDeviceCode(tx: Transaction, code: DeviceCode): Promise
       code.delivery?.outcome ?? null,
       code.delivery?.idempotencyKey ?? null,
       code.alsoEntered,
+      code.claimedAs,
+      code.takenFrom,
+      code.movedFrom,
+      code.closedBy,
     ],
   })
 }
@@ -184,8 +192,8 @@ export type DeviceCodeStatus = {
 }
 
 /**
- * Reads the status of many codes in one query. A pending code past its expiry is `final`: there is an outcome to
- * deliver.
+ * Reads the status of many codes in one query. A pending code that has expired or was closed is `final`: there is an outcome
+ * to deliver.
  */
 export async function readDeviceCodeStatuses(
   db: Queryable,
@@ -203,7 +211,7 @@ export async function readDeviceCodeStatuses(
     text: `select id,
         case when status = 'used' then 'used'
              when leased_until > now() then 'leased'
-             when status = 'pending' and expires_at > now() then 'pending'
+             when status = 'pending' and expires_at > now() and also_entered is distinct from 'another_account' then 'pending'
              else 'final' end as status,
         greatest(0, extract(epoch from expires_at - now()) * 1000)::float8 as remaining,
         idempotency_key as key, handed_to
@@ -240,6 +248,10 @@ function fromRow(row: Row): StoredDeviceCode {
     handovers: row.handovers,
     status: row.status,
     claimedBy: row.claimed_by,
+    claimedAs: row.claimed_as,
+    takenFrom: row.taken_from,
+    movedFrom: row.moved_from,
+    closedBy: row.closed_by,
     entryClosed: row.entry_closed,
     alsoEntered: row.also_entered,
     grantId: row.grant_id,

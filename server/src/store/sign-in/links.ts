@@ -16,8 +16,10 @@ export type NewLink = {
 
 export async function insertLink(tx: Transaction, link: NewLink): Promise<void> {
   await tx.query(
-    `insert into links (id, kind, account_id, user_id, grant_id, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, now(), now() + $6 * interval '1 millisecond')`,
+    `insert into links (id, kind, account_id, user_id, grant_id, created_at, expires_at, email_version)
+     select $1, $2, $3, u.id, $5, now(), now() + $6 * interval '1 millisecond',
+       case when $2 in ('invitation', 'recovery', 'sign_in') then u.email_version end
+     from users u where u.id = $4`,
     [link.id, link.kind, link.accountId, link.userId, link.grantId, link.lifetimeMs],
   )
 }
@@ -62,6 +64,18 @@ export async function spendPasswordLinks(tx: Transaction, userId: string): Promi
   await tx.query(`update links set used_at = now() where user_id = $1 and used_at is null and kind <> 'remove_grant'`, [
     userId,
   ])
+}
+
+/**
+ * Notes that the user of a link has read it in a mail to their address. Nothing if the address was changed since the link was
+ * created: it may have been mailed to another one.
+ */
+export async function confirmEmail(tx: Transaction, linkId: string): Promise<void> {
+  await tx.query(
+    `update users u set email_confirmed_at = now() from links l
+     where l.id = $1 and u.id = l.user_id and u.email_version = l.email_version`,
+    [linkId],
+  )
 }
 
 export async function spendLink(tx: Transaction, id: string): Promise<void> {

@@ -2,6 +2,8 @@
 
 import type { ProviderState } from '../../core/provider/provider.ts'
 import type { Origin } from '../../core/sign-in/origin.ts'
+import type { PersonFacts } from '../../core/sign-in/person.ts'
+import { PERSON_FACTS } from '../accounts/users.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
@@ -66,8 +68,14 @@ export type Proof =
   | { readonly externalId: string }
   | { readonly issuer: string; readonly subject: string }
 
-/** What core/sign-in/origin.ts needs to know of a user. */
-export type ProvenUser = { readonly origin: Origin; readonly breakGlass: boolean; readonly provider: ProviderState }
+/** What core/sign-in/origin.ts and person.ts need to know of a user. */
+export type ProvenUser = PersonFacts & { readonly breakGlass: boolean; readonly provider: ProviderState }
+
+/** Where users sign in who prove it so. */
+export function originOf(proof: Proof): Origin {
+  if ('externalId' in proof) return 'host'
+  return 'issuer' in proof ? 'provider' : 'own'
+}
 
 /**
  * Locks the user while a session starts, so that the user is not disabled and the method used is not removed meanwhile.
@@ -75,7 +83,7 @@ export type ProvenUser = { readonly origin: Origin; readonly breakGlass: boolean
  */
 export async function lockProof(tx: Transaction, userId: string, proof: Proof): Promise<ProvenUser | null> {
   const { rows } = await tx.query<ProvenUser>(
-    `select u.origin, coalesce(u.id = any(i.break_glass), false) as "breakGlass", coalesce(i.state, 'off') as provider
+    `select ${PERSON_FACTS}, coalesce(u.id = any(i.break_glass), false) as "breakGlass", coalesce(i.state, 'off') as provider
      from users u left join identity_providers i on i.account_id = u.account_id
      where u.id = $1 and u.disabled_at is null
        and ($2::text is null or u.password_digest = $2)

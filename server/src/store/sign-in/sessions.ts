@@ -12,6 +12,8 @@ export type Session = {
   readonly authenticatedAt: number
   /** The user proved a second factor in this session. */
   readonly secondFactor: boolean
+  /** Digest of the person as whom they signed in; null: not known. */
+  readonly person: string | null
   readonly expiresAt: number
   /** As noted: it may have been used a few minutes later. */
   readonly lastUsedAt: number
@@ -63,6 +65,7 @@ type AccountSessionRow = {
   created_at: number
   authenticated_at: number
   second_factor: boolean
+  person: string | null
   expires_at: number
   last_used_at: number
   user_id: string
@@ -93,7 +96,7 @@ export async function findAccountSession(
     name: 'find-account-session',
     text: `select a.id, a.slug, a.name, a.colour, a.logo_version, a.second_factor_required_at,
         i.state as provider, i.issuer, coalesce(v.user_id = any(i.break_glass), false) as break_glass,
-        v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.expires_at, v.last_used_at, v.user_id, v.origin, v.email,
+        v.session_id, v.created_at, v.authenticated_at, v.second_factor, v.person, v.expires_at, v.last_used_at, v.user_id, v.origin, v.email,
         v.language, v.language_chosen, v.joined_at,
         (select min(ur.granted_at) from user_roles ur join roles r on r.id = ur.role_id
           where ur.user_id = v.user_id and r.holds_every_scope) as administrator_since,
@@ -101,7 +104,7 @@ export async function findAccountSession(
           or exists (select from authenticators t where t.user_id = v.user_id) as enrolled,
         now() as now
       from accounts a left join identity_providers i on i.account_id = a.id left join lateral (
-        select s.id as session_id, s.created_at, s.authenticated_at, s.second_factor, s.expires_at, s.last_used_at,
+        select s.id as session_id, s.created_at, s.authenticated_at, s.second_factor, s.person, s.expires_at, s.last_used_at,
           u.id as user_id, u.origin, u.email, u.language, u.language_chosen, u.created_at as joined_at
         from sessions s join users u on u.id = s.user_id
         where s.id = $2 and s.account_id = a.id and s.expires_at > now()
@@ -147,6 +150,7 @@ function sessionUserFrom(row: AccountSessionRow, sessionId: string): SessionUser
       createdAt: row.created_at,
       authenticatedAt: row.authenticated_at,
       secondFactor: row.second_factor,
+      person: row.person,
       expiresAt: row.expires_at,
       lastUsedAt: row.last_used_at,
     },
@@ -160,6 +164,8 @@ export type NewSession = {
   readonly lifetimeMs: number
   readonly keyId: number
   readonly secondFactor: boolean
+  /** Null or absent: not known. */
+  readonly person?: string | null
   readonly address: string | null
   readonly agent: string | null
   /** Null or absent: the user authenticated here, just now. */
@@ -177,9 +183,9 @@ export type AuthenticatedElsewhere = {
 export async function insertSession(tx: Transaction, session: NewSession): Promise<void> {
   await tx.query(
     `insert into sessions (id, account_id, user_id, key_id, created_at, authenticated_at, last_used_at, second_factor,
-       expires_at, address, agent, amr, provider_sid)
+       expires_at, address, agent, amr, provider_sid, person)
      values ($1, $2, $3, $4, now(), least(now(), coalesce($9, now())), now(), $5, now() + $6 * interval '1 millisecond',
-       $7, $8, $10, $11)`,
+       $7, $8, $10, $11, $12)`,
     [
       session.id,
       session.accountId,
@@ -192,6 +198,7 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
       session.elsewhere ? new Date(session.elsewhere.authenticatedAt) : null,
       session.elsewhere?.amr ?? [],
       session.elsewhere?.sid ?? null,
+      session.person ?? null,
     ],
   )
 }

@@ -22,7 +22,7 @@ afterAll(() => service.stop())
 
 const NO_SESSION = {
   secondFactor: { administratorSince: null, joinedAt: 0, requiredAt: null, enrolled: false },
-  session: { id: '', createdAt: 0, authenticatedAt: 0, secondFactor: false, expiresAt: 0, lastUsedAt: 0 },
+  session: { id: '', createdAt: 0, authenticatedAt: 0, secondFactor: false, expiresAt: 0, person: null, lastUsedAt: 0 },
 }
 
 describe('a crowd of guessers', () => {

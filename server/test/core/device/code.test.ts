@@ -6,6 +6,7 @@ import {
   confirm,
   type Delivery,
   type DeviceCode,
+  type Entrant,
   isExpired,
   isForgotten,
   isOpen,
@@ -17,13 +18,14 @@ import {
   REPEAT_MS,
   reject,
   release,
-  unclaim,
 } from '../../../src/core/device/code.ts'
 import { EXPIRES_AT, makeDeviceCode, NOW } from '../../rig/records.ts'
 
 const accepted = makeDeviceCode({ status: 'accepted', claimedBy: 'usr_a', grantId: 'grant-1' })
 const rejected = makeDeviceCode({ status: 'rejected', claimedBy: 'usr_a' })
 const pending = makeDeviceCode()
+
+const first: Entrant = { userId: 'usr_a', person: null, relation: 'colleague' }
 
 function pollAt(code: DeviceCode, now: number, given: Partial<PollRequest> = {}): PollStep {
   return poll(code, { now, tooEarly: false, leaseId: 'lease-1', idempotencyKey: null, ...given })
@@ -129,7 +131,7 @@ describe('the transition table', () => {
       const { code, now } = starts[from] ?? { code: pending, now: NOW }
       const entered = { ...code, claimedBy: 'usr_a' }
       expect(isOpen(entered, now)).toBe(false)
-      expect(claim(entered, 'usr_a', true, now)).toEqual({ answer: 'not_open' })
+      expect(claim(entered, first, now)).toEqual({ answer: 'not_open' })
       expect(accept(entered, 'usr_a', 'grant-2', now)).toEqual({ answer: 'not_open' })
       expect(reject(entered, 'usr_a', now)).toEqual({ answer: 'not_open' })
     },
@@ -155,7 +157,7 @@ describe('expiry', () => {
     const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
     expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT - 1).answer).toBe('decided')
     expect(reject(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('decided')
-    expect(claim(claimed, 'usr_a', true, EXPIRES_AT - 1).answer).toBe('claimed')
+    expect(claim(claimed, first, EXPIRES_AT - 1).answer).toBe('claimed')
     expect(pollAt(claimed, EXPIRES_AT - 1)).toEqual({ answer: 'auth_pending' })
   })
 
@@ -163,7 +165,7 @@ describe('expiry', () => {
     const claimed = makeDeviceCode({ claimedBy: 'usr_a' })
     expect(accept(claimed, 'usr_a', 'grant-1', EXPIRES_AT)).toEqual({ answer: 'not_open' })
     expect(reject(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
-    expect(claim(claimed, 'usr_a', true, EXPIRES_AT)).toEqual({ answer: 'not_open' })
+    expect(claim(claimed, first, EXPIRES_AT)).toEqual({ answer: 'not_open' })
     expect(outcomeOf(pollAt(claimed, EXPIRES_AT))).toBe('auth_expired')
   })
 
@@ -295,76 +297,5 @@ describe('repetition with an Idempotency-Key', () => {
     expect(pollAt(leased, NOW + 1_000, { leaseId: 'lease-3', idempotencyKey: 'key-2' })).toEqual({
       answer: 'being_delivered',
     })
-  })
-})
-
-describe('entering and deciding', () => {
-  const claimed = Object.freeze(decided(claim(pending, 'usr_a', true, NOW)))
-
-  test('the first user who enters the code claims it, and may enter it again', () => {
-    expect(claimed).toEqual({ ...pending, claimedBy: 'usr_a' })
-    expect(claim(claimed, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: claimed })
-  })
-
-  test('UC-13 a user of another account who enters the code closes it for everybody, the first one included', () => {
-    const step = claim(claimed, 'usr_b', false, NOW)
-    expect(step).toEqual({
-      answer: 'closed',
-      next: { ...claimed, entryClosed: true, alsoEntered: 'another_account' },
-    })
-    const closed = Object.freeze(decided(step))
-    for (const user of ['usr_a', 'usr_b', 'usr_c']) {
-      expect(claim(closed, user, true, NOW)).toEqual({ answer: 'not_open' })
-      expect(accept(closed, user, 'grant-1', NOW)).toEqual({ answer: 'not_open' })
-      expect(reject(closed, user, NOW)).toEqual({ answer: 'not_open' })
-    }
-  })
-
-  test('UC-13 the application learns nothing of a closed code: auth_pending until it is auth_expired', () => {
-    const closed = decided(claim(claimed, 'usr_b', false, NOW))
-    expect(outcomeOf(pollAt(closed, NOW))).toBe('auth_pending')
-    expect(outcomeOf(pollAt(closed, NOW, { tooEarly: true }))).toBe('slow_down')
-    expect(outcomeOf(pollAt(closed, EXPIRES_AT))).toBe('auth_expired')
-  })
-
-  test('UC-06 a colleague who enters the code is recorded, and the claim stays: the first user decides', () => {
-    const step = claim(claimed, 'usr_b', true, NOW)
-    expect(step).toEqual({ answer: 'taken', next: { ...claimed, alsoEntered: 'colleague' } })
-    const shared = Object.freeze(decided(step))
-    expect(claim(shared, 'usr_a', true, NOW)).toEqual({ answer: 'claimed', next: shared })
-    expect(accept(shared, 'usr_b', 'grant-1', NOW)).toEqual({ answer: 'not_open' })
-    expect(decided(accept(shared, 'usr_a', 'grant-1', NOW))).toMatchObject({ status: 'accepted', claimedBy: 'usr_a' })
-    expect(decided(reject(shared, 'usr_a', NOW))).toMatchObject({ status: 'rejected', claimedBy: 'usr_a' })
-    expect(decided(claim(shared, 'usr_c', false, NOW))).toMatchObject({ alsoEntered: 'another_account' })
-  })
-
-  test('UC-06 a released code is as if it had not been entered', () => {
-    const shared = decided(claim(claimed, 'usr_b', true, NOW))
-    expect(decided(unclaim(shared, 'usr_a', NOW))).toEqual(pending)
-    expect(unclaim(shared, 'usr_b', NOW)).toEqual({ answer: 'not_open' })
-    expect(unclaim(pending, 'usr_a', NOW)).toEqual({ answer: 'not_open' })
-  })
-
-  test('a code that is decided, closed or expired keeps its claim', () => {
-    const closed = decided(claim(claimed, 'usr_b', false, NOW))
-    for (const code of [accepted, rejected, closed]) expect(unclaim(code, 'usr_a', NOW)).toEqual({ answer: 'not_open' })
-    expect(unclaim(claimed, 'usr_a', EXPIRES_AT)).toEqual({ answer: 'not_open' })
-    expect(unclaim(claimed, 'usr_a', EXPIRES_AT - 1).answer).toBe('decided')
-  })
-
-  test('UC-05 only the user who entered the code decides', () => {
-    for (const [code, user] of [[pending, 'usr_a'] as const, [claimed, 'usr_b'] as const]) {
-      expect(accept(code, user, 'grant-1', NOW)).toEqual({ answer: 'not_open' })
-      expect(reject(code, user, NOW)).toEqual({ answer: 'not_open' })
-    }
-  })
-
-  test('granting saves the grant, rejecting none', () => {
-    expect(decided(accept(claimed, 'usr_a', 'grant-1', NOW))).toEqual({
-      ...claimed,
-      status: 'accepted',
-      grantId: 'grant-1',
-    })
-    expect(decided(reject(claimed, 'usr_a', NOW))).toEqual({ ...claimed, status: 'rejected' })
   })
 })

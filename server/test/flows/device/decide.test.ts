@@ -78,10 +78,8 @@ describe('entering a code', () => {
 
   it('UC-13: a user of another account closes the code, and nobody can grant it any more', async () => {
     const { code, entered } = await claimed(service.user)
-    expect(await enter(code.user_code, stranger)).toEqual({ outcome: 'not_recognised' })
+    expect(await enter(code.user_code, stranger)).toEqual({ outcome: 'closed' })
     expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
-    expect((await enter(code.user_code, service.user)).outcome).toBe('not_recognised')
-    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
     expect(await events(code.user_code)).toEqual([
       { kind: 'code.claimed', user_id: service.user.id },
       { kind: 'code.closed', user_id: stranger.id },
@@ -89,6 +87,36 @@ describe('entering a code', () => {
     ])
     const closing = "select actor_id from audit_events where kind = 'code.entered_elsewhere' and user_id = $1"
     expect(await service.database.query(closing, [service.user.id])).toEqual([{ actor_id: 'code-entry' }])
+  })
+
+  it('UC-13: the very next poll hears of it, whatever polls were told before, and then none', async () => {
+    const { code } = await claimed(service.user)
+    const heard = async () => (await service.device().poll(code.device_code)).body.error
+    expect(await heard()).toBe('auth_pending')
+    await enter(code.user_code, stranger)
+    expect([await heard(), await heard()]).toEqual(['auth_expired', 'invalid'])
+  })
+
+  it('UC-13: its claimant and who closed it are told so at every attempt, also when the device was, and nobody else', async () => {
+    const { code } = await claimed(service.user)
+    const third = await makeUser(service.context.db, (await makeAccount(service.context.db)).slug)
+    const told = async () => {
+      const users = [stranger, service.user, third, colleague]
+      return Promise.all(users.map(async (user) => (await enter(code.user_code, user)).outcome))
+    }
+    await enter(code.user_code, stranger)
+    const expected = ['closed', 'closed', 'not_recognised', 'not_recognised']
+    expect(await told()).toEqual(expected)
+    await service.device().poll(code.device_code)
+    expect(await told()).toEqual(expected)
+  })
+
+  it('a code that merely expired is told to nobody as closed', async () => {
+    const { code } = await claimed(service.user)
+    const past =
+      "update device_codes set status = 'used', used_at = now(), entry_closed = true, outcome = 'expired', lease_id = gen_random_uuid(), leased_until = now() where user_code_digest = $1"
+    await service.database.query(past, [digestOf(service, code.user_code)])
+    expect((await enter(code.user_code, service.user)).outcome).toBe('not_recognised')
   })
 
   it('the consent page of a claimed code is closed once the account bars the application', async () => {
@@ -105,7 +133,7 @@ describe('entering a code', () => {
   it('UC-06: a colleague sees that the code is taken, at every attempt, and the first user still grants it', async () => {
     const { code, entered } = await claimed(service.user)
     for (let tries = 0; tries < 2; tries += 1) {
-      expect(await enter(code.user_code, colleague)).toEqual({ outcome: 'taken' })
+      expect(await enter(code.user_code, colleague)).toEqual({ outcome: 'taken', offer: true })
     }
     expect((await grantDeviceCode(service.context, colleague.id, entered.code)).outcome).toBe('not_open')
     expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('granted')
@@ -116,6 +144,43 @@ describe('entering a code', () => {
       { kind: 'grant.created', user_id: service.user.id },
     ])
     expect((await service.device().poll(code.device_code)).status).toBe(200)
+  })
+
+  it('UC-25: a colleague continues instead of the first user, once per code, and the first user can do nothing any more', async () => {
+    const { code, entered } = await claimed(service.user)
+    const instead = ({ id }: MadeUser) =>
+      enterUserCode(service.context, id, code.user_code, { kind: 'command_line' }, true)
+    expect((await instead(colleague)).outcome).toBe('claimed')
+    expect((await grantDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+    expect((await rejectDeviceCode(service.context, service.user.id, entered.code)).outcome).toBe('not_open')
+    expect((await service.device().poll(code.device_code)).body.error).toBe('auth_pending')
+    expect(await instead(service.user)).toEqual({ outcome: 'taken', offer: false })
+    expect((await instead(colleague)).outcome, 'of their own code nothing is taken over').toBe('claimed')
+    expect((await grantDeviceCode(service.context, colleague.id, entered.code)).outcome).toBe('granted')
+    expect(await events(code.user_code)).toEqual([
+      { kind: 'code.claimed', user_id: service.user.id },
+      { kind: 'code.taken_over', user_id: colleague.id },
+      { kind: 'code.also_entered', user_id: service.user.id },
+      { kind: 'code.claimed', user_id: colleague.id },
+      { kind: 'grant.created', user_id: colleague.id },
+    ])
+  })
+
+  it('UC-25: of two colleagues who take over at the same moment, one does', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const { code } = await claimed(service.user)
+      const others = [colleague, await makeUser(service.context.db, service.account.slug)]
+      const results = await Promise.all(
+        others.map(({ id }) => enterUserCode(service.context, id, code.user_code, { kind: 'command_line' }, true)),
+      )
+      expect(results.map(({ outcome }) => outcome).sort()).toEqual(['claimed', 'taken'])
+    }
+  })
+
+  it('UC-25: a user of another account takes nothing over: that closes the code', async () => {
+    const { code } = await claimed(service.user)
+    const entered = await enterUserCode(service.context, stranger.id, code.user_code, { kind: 'command_line' }, true)
+    expect(entered.outcome).toBe('closed')
   })
 
   it('is refused for a disabled user', async () => {

@@ -90,10 +90,17 @@ export async function enterCode(page: Page, code: string): Promise<void> {
   await submit(page, '/connect/code')
 }
 
-/** Reads the warnings before, as the page demands of whoever allows. */
+/** Has everything on the screen once that the page demands of whoever allows. The page notices in the frame after a scroll. */
+export async function readAll(page: Page, selector = '.must-see', block: 'center' | 'end' = 'center'): Promise<void> {
+  for (const each of await page.locator(`.consent:has(steady-answers:defined) ${selector}`).all())
+    await each.evaluate((element, at) => {
+      element.scrollIntoView({ block: at })
+      return new Promise(requestAnimationFrame)
+    }, block)
+}
+
 export async function decide(page: Page, decision: 'allow' | 'cancel' | 'not_me'): Promise<void> {
-  for (const warning of await page.locator('.must-see').all())
-    await warning.evaluate((element) => element.scrollIntoView({ block: 'center' }))
+  await readAll(page)
   await press(page, `button[name=decision][value=${decision}]`)
 }
 

@@ -99,6 +99,7 @@ export async function createScene(service: TestService) {
       authenticatedAt: 0,
       secondFactor: false,
       expiresAt: 0,
+      person: null,
       lastUsedAt: 0,
     },
   })
