@@ -459,6 +459,7 @@ CREATE TABLE public.code_entries (
     outcome text NOT NULL,
     application_id text,
     requested_network cidr,
+    device_code_id uuid,
     CONSTRAINT code_entries_outcome_check CHECK ((outcome = ANY (ARRAY['claimed'::text, 'missed'::text, 'known'::text])))
 );
 

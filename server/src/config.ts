@@ -6,6 +6,7 @@ import { checkRedisUrl } from './redis-url.ts'
 import { type Keyset, parseKeyset } from './secrets/keyset.ts'
 import {
   ConfigurationError,
+  codeSettings,
   days,
   displayName,
   geoipSettings,
@@ -125,22 +126,7 @@ export const options = {
       return keyset
     },
   }),
-  deviceCodeLifetimeMs: option({
-    env: 'DEVICE_CODE_LIFETIME',
-    fallback: '600',
-    about:
-      'Lifetime of a device code and its user code in seconds. The default gives users time to open the page and type the code, and limits the time for guessing.',
-    example: '600',
-    parse: seconds(1, 86_400),
-  }),
-  pollIntervalSeconds: option({
-    env: 'POLL_INTERVAL',
-    fallback: '5',
-    about:
-      'Poll interval in seconds, as returned to applications. A poll that is more than 10 % early is answered `slow_down`.',
-    example: '5',
-    parse: whole(1, 60),
-  }),
+  ...codeSettings,
   accessTokenLifetimeMs: option({
     env: 'ACCESS_TOKEN_LIFETIME',
     fallback: '3600',

@@ -139,6 +139,42 @@ export class ConfigurationError extends Error {
   override readonly name = 'ConfigurationError'
 }
 
+/** Settings of codes, a part of the table in config.ts. */
+export const codeSettings = {
+  deviceCodeLifetimeMs: option({
+    env: 'DEVICE_CODE_LIFETIME',
+    fallback: '600',
+    about:
+      'Lifetime of a device code and its user code in seconds. The default gives users time to open the page and type the code, and limits the time for guessing.',
+    example: '600',
+    parse: seconds(1, 86_400),
+  }),
+  pollIntervalSeconds: option({
+    env: 'POLL_INTERVAL',
+    fallback: '5',
+    about:
+      'Poll interval in seconds, as returned to applications. A poll that is more than 10 % early is answered `slow_down`.',
+    example: '5',
+    parse: whole(1, 60),
+  }),
+  codeEntryLimit: option({
+    env: 'CODE_ENTRY_LIMIT',
+    fallback: '20',
+    about:
+      'Existing codes that a user may enter within ten minutes without granting them. After that, the user has to wait. Codes that the user grants do not count.',
+    example: '20',
+    parse: whole(1, 200),
+  }),
+  codeGrantLimit: option({
+    env: 'CODE_GRANT_LIMIT',
+    fallback: '20',
+    about:
+      'Codes that a user may grant within ten minutes before they have to sign in again; then as many again. Raise it where people install many devices at once.',
+    example: '20',
+    parse: whole(1, 200),
+  }),
+}
+
 /** Settings of sign-in at the host service, a part of the table in config.ts. */
 export const handOverSettings = {
   signInUrl: option<string | null>({

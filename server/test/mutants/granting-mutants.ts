@@ -25,6 +25,13 @@ const changed: readonly Changed[] = [
     'a code that was dictated by phone is granted without typing it again',
   ],
   [
+    'facts-many',
+    FACTS,
+    'mustSignInAgain(await readGrantAges(db, userId), signedInMs, codeGrantLimit)',
+    'false',
+    'somebody who is talked into it grants any number of codes in minutes',
+  ],
+  [
     'facts-fresh',
     'flows/device/read-decision.ts',
     'session: sessionUser.session, address',

@@ -19,6 +19,22 @@ export const mutants: readonly Mutant[] = [
     allows: 'a crowded account gets one more guess than its budget',
   },
   {
+    id: 'entry-granted-by-anybody',
+    file: 'server/src/store/sign-in/attempts.ts',
+    text: 'and grants.user_id = code_entries.user_id',
+    replacement: '',
+    tests: ['server/test/flows/device/installers.test.ts'],
+    allows: 'codes that others grant are free to enter',
+  },
+  {
+    id: 'grants-at-once',
+    file: 'server/src/flows/device/decide.ts',
+    text: "if (by.kind === 'page') await lockEntries(tx, userId)",
+    replacement: '',
+    tests: ['server/test/flows/device/installers.test.ts'],
+    allows: 'with a stolen session, more codes are granted at once than before signing in again',
+  },
+  {
     id: 'F16',
     file: 'server/src/flows/device/decide.ts',
     text: `if (!rejected) return { outcome: 'not_open' }

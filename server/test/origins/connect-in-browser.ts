@@ -3,17 +3,27 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import { decide, submit } from '../rig/browser/clicks.ts'
 import { Device } from '../rig/device.ts'
+import { makeApplication } from '../rig/make.ts'
 import type { Harness } from './harness.ts'
 import { SCOPE } from './watch.ts'
 
 const POLLS = 20
 
-/** `signIn` begins where the account's pages send a browser without a session. Returns the access token. */
+/** Every process knows a new application by then. */
+const KNOWN_AFTER_MS = 2_000
+
+/**
+ * Each time with another application: the tenth user who connects one application in ten minutes has to sign in again.
+ * `signIn` begins where the account's pages send a browser without a session. Returns the access token.
+ */
 export async function connectInBrowser(harness: Harness, page: Page, signIn: () => Promise<void>): Promise<string> {
-  const device = new Device(harness.addresses[0] ?? '', harness.application)
-  const code = await device.code({ scope: SCOPE })
+  const application = await makeApplication(harness.context.db, harness.config, harness.account.slug)
+  const known = sleep(KNOWN_AFTER_MS)
   await page.goto('/connect/code')
   await signIn()
+  await known
+  const device = new Device(harness.addresses[0] ?? '', application)
+  const code = await device.code({ scope: SCOPE })
   await page.waitForURL(`${harness.origin}/connect/code`)
   await page.fill('#app-code', code.user_code)
   await submit(page, '/connect/code')

@@ -76,6 +76,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'browser/dialog-attacks',
     'browser/elements',
     'browser/frames',
+    'browser/installer',
     'browser/languages',
     'browser/management-keys',
     'browser/operator',

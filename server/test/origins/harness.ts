@@ -4,6 +4,7 @@ import { startExample } from '../../../examples/test/rig/program.ts'
 import { startEngines } from '../../../tools/engines.ts'
 import { freePort } from '../../../tools/free-port.ts'
 import { closeContext, createContext } from '../../src/app.ts'
+import type { Config } from '../../src/config.ts'
 import type { Context } from '../../src/flows/context.ts'
 import { createTestDatabase, type TestDatabase } from '../rig/engines/database.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeConfig, makeUser } from '../rig/make.ts'
@@ -13,6 +14,7 @@ import { LONG_TIMEOUTS, startServerProcess } from '../rig/process/server-process
 const PROCESSES = 2
 export type Harness = {
   readonly context: Context
+  readonly config: Config
   readonly database: TestDatabase
   readonly account: { readonly id: string; readonly slug: string }
   /** Of the account's pages. */
@@ -21,7 +23,6 @@ export type Harness = {
   readonly own: string
   /** Of each server process. */
   readonly addresses: readonly string[]
-  readonly application: MadeApplication
   readonly resource: MadeApplication
   /** Manages users of the account. */
   readonly managementKey: string
@@ -52,7 +53,6 @@ export async function openHarness(users: 'host' | 'provider'): Promise<Harness> 
   const config = makeConfig(environment)
   const context = await createContext(config)
   const account = await makeAccount(context.db, { slug: 'acme' })
-  const application = await makeApplication(context.db, config, account.slug)
   const asResource = { deviceFlow: false, resourceServer: true }
   const resource = await makeApplication(context.db, config, account.slug, asResource)
   // The last administrator of an account cannot lose the role.
@@ -76,12 +76,12 @@ export async function openHarness(users: 'host' | 'provider'): Promise<Harness> 
   const servers = await Promise.all(Array.from({ length: PROCESSES }, start))
   return {
     context,
+    config,
     database,
     account,
     origin: `http://${account.slug}.localhost:${port}`,
     own,
     addresses: servers.map(({ address }) => address),
-    application,
     resource,
     managementKey,
     end: async () => {

@@ -14,11 +14,8 @@ export const USER_MISSES: Budget = { windowMs: 15 * MINUTE, max: 5 }
 export const ACCOUNT_MISSES: Budget = { windowMs: 60 * MINUTE, max: 50 }
 export const NETWORK_MISSES: Budget = { windowMs: 60 * MINUTE, max: 30 }
 
-/**
- * Existing codes that one user enters, including used and foreign ones; otherwise trying them repeatedly would be free.
- * No user connects twenty devices in ten minutes; a victim of social engineering might.
- */
-export const USER_CLAIMS: Budget = { windowMs: 10 * MINUTE, max: 20 }
+/** Window of the existing codes that one user enters and does not grant, and of those that the user grants. */
+export const USER_CODES_MS = 10 * MINUTE
 
 /** Failures of all users together that indicate an attack on the whole service: user codes grow by two digits. */
 export const ALL_MISSES: Budget = { windowMs: 60 * MINUTE, max: 1_000 }
@@ -31,7 +28,10 @@ export type EntryHistory = {
   readonly userMisses: readonly number[]
   readonly accountMisses: number
   readonly networkMisses: number
-  /** Ages of this user's claims within USER_CLAIMS, newest first. */
+  /**
+   * Ages within USER_CODES_MS, newest first, of existing codes that this user entered and did not grant, including used and
+   * foreign ones; otherwise trying them repeatedly would be free.
+   */
   readonly userClaims: readonly number[]
 }
 
@@ -39,11 +39,21 @@ export type Allowance = { readonly allowed: true } | { readonly allowed: false; 
 
 const ALLOWED: Allowance = { allowed: true }
 
-export function mayEnterCode(history: EntryHistory): Allowance {
+/** `claims`: existing codes that the user may leave without a grant. An installer grants nearly all of them. */
+export function mayEnterCode(history: EntryHistory, claims: number): Allowance {
   const crowded = history.accountMisses >= ACCOUNT_MISSES.max || history.networkMisses >= NETWORK_MISSES.max
   const max = crowded ? 1 : USER_MISSES.max
   const misses = within(history.userMisses, { ...USER_MISSES, max })
-  return misses.allowed ? within(history.userClaims, USER_CLAIMS) : misses
+  return misses.allowed ? within(history.userClaims, { windowMs: USER_CODES_MS, max: claims }) : misses
+}
+
+/**
+ * Whether a user who granted `max` codes within USER_CODES_MS, all of them since signing in, has to sign in again. `grants`:
+ * ages, newest first. An installer does so once in a while; a victim of social engineering gets time to think.
+ */
+export function mustSignInAgain(grants: readonly number[], signedInMs: number, max: number): boolean {
+  const deciding = grants[max - 1]
+  return deciding !== undefined && deciding < Math.min(signedInMs, USER_CODES_MS)
 }
 
 export const ADDRESS_FAILURES: Budget = { windowMs: 15 * MINUTE, max: 10 }

@@ -20,6 +20,7 @@ import {
   saveDeviceCode,
 } from '../../store/device/codes.ts'
 import type { Queryable, Transaction } from '../../store/postgres/postgres.ts'
+import { lockEntries } from '../../store/sign-in/attempts.ts'
 import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
@@ -58,6 +59,7 @@ export async function grantDeviceCode(
   const grantId = createGrantId()
 
   const result = await db.transaction(async (tx) => {
+    if (by.kind === 'page') await lockEntries(tx, userId)
     const locked = await lockDeviceCode(tx, key)
     const user = await lockUser(tx, userId)
     if (!locked || !user) return NOT_OPEN

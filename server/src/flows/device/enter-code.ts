@@ -72,14 +72,15 @@ export async function enterCode(
   const by = { kind: 'page' } as const
   if (context.cells) {
     // The rate limit applies before other cells are asked. The attempt is recorded in the transaction below.
-    const allowance = mayEnterCode(await context.db.transaction((tx) => lockEntryHistory(tx, who)))
+    const history = await context.db.transaction((tx) => lockEntryHistory(tx, who))
+    const allowance = mayEnterCode(history, context.config.codeEntryLimit)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
   }
   const entry = { userId: sessionUser.id, by, person: sessionUser.session.person, instead }
   const claimed = await fetchAndClaim(context, rules, read.userCode, by, (fetched) =>
     context.db.transaction(async (tx): Promise<Claimed | Locked | null> => {
       const history = await lockEntryHistory(tx, who)
-      const allowance = mayEnterCode(history)
+      const allowance = mayEnterCode(history, context.config.codeEntryLimit)
       if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
       const entered = await claimUserCode(context, tx, entry, read.userCode, fetched)
@@ -88,7 +89,8 @@ export async function enterCode(
       const outcome = matchedCode ? 'claimed' : exists ? 'known' : 'missed'
       const application = matchedCode?.application ?? null
       const requestedNetwork = matchedCode && networkOf(matchedCode.requestedFrom)
-      await recordEntry(tx, { ...who, outcome, applicationId: application?.id ?? null, requestedNetwork })
+      const about = { applicationId: application?.id ?? null, deviceCodeId: matchedCode?.id ?? null }
+      await recordEntry(tx, { ...who, outcome, ...about, requestedNetwork })
       if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
         await recordEvent(tx, {
           kind: 'entry.locked',

@@ -44,8 +44,8 @@ export type DecisionView =
   | { readonly outcome: NonNullable<ReturnType<typeof lossOf>>; readonly application: string }
   /** Expired, barred, or never claimed by this user: indistinguishable. */
   | { readonly outcome: 'closed' }
-  /** The user must re-authenticate first. */
-  | { readonly outcome: 'stale_session' }
+  /** The user must re-authenticate first. `anew`: after many grants; a recent sign-in elsewhere is not enough. */
+  | { readonly outcome: 'stale_session'; readonly anew: boolean }
 
 export async function readDecision(
   context: Context,
@@ -79,7 +79,7 @@ export async function readDecision(
 
   const granting = mayGrant(facts)
   if (granting.outcome === 'gone' || granting.outcome === 'barred') return { outcome: 'closed' }
-  if (granting.outcome === 'reauthenticate') return { outcome: 'stale_session' }
+  if (granting.outcome === 'reauthenticate') return { outcome: 'stale_session', anew: by.grantedMany }
   return {
     outcome: 'open',
     application: application.name,

@@ -6,14 +6,14 @@ import type { DeviceCode } from '../../core/device/code.ts'
 import { compareOrigin } from '../../core/device/origin.ts'
 import type { Answer, Decider, GrantingFacts, OnPage } from '../../core/grants/granting.ts'
 import { networkOf } from '../../core/network.ts'
-import { CROWD } from '../../core/sign-in/attempts.ts'
+import { CROWD, mustSignInAgain } from '../../core/sign-in/attempts.ts'
 import { type Account, readAccount } from '../../store/accounts/accounts.ts'
 import type { User } from '../../store/accounts/users.ts'
 import { findApplication } from '../../store/applications/applications.ts'
 import { readScopes, type Scope } from '../../store/applications/scopes.ts'
 import { readUnvetted } from '../../store/applications/vettings.ts'
 import type { Queryable } from '../../store/postgres/postgres.ts'
-import { countCrowd } from '../../store/sign-in/attempts.ts'
+import { countCrowd, readGrantAges } from '../../store/sign-in/attempts.ts'
 import type { HeldSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 
@@ -63,18 +63,21 @@ export async function readOnPage(
   context: Context,
   db: Queryable,
   request: GrantRequest,
-  { session, address }: AtPage,
+  { userId, session, address, now }: AtPage,
   answer: Answer | null,
 ): Promise<OnPage> {
-  const { freshMs } = context.config
-  const { authenticatedAt } = session
+  const { freshMs, codeGrantLimit } = context.config
+  const { authenticatedAt, createdAt } = session
   const shared = { kind: 'page', authenticatedAt, freshMs, answer } as const
   if (request.flow === 'dialog')
     return { ...shared, origin: 'same', crowded: false, takenOver: false, grantedMany: false }
   const { applicationId, requestedFrom, takenFrom } = request
   const crowded = (await countCrowd(db, applicationId, networkOf(requestedFrom))) >= CROWD.max
+  // By our clock: whoever signs in elsewhere gets a new session.
+  const signedInMs = now - Math.max(createdAt, authenticatedAt)
+  const grantedMany = mustSignInAgain(await readGrantAges(db, userId), signedInMs, codeGrantLimit)
   const origin = compareOrigin(locate(context, requestedFrom), locate(context, address))
-  return { ...shared, origin, crowded, takenOver: takenFrom !== null, grantedMany: false }
+  return { ...shared, origin, crowded, takenOver: takenFrom !== null, grantedMany }
 }
 
 function locate({ geoip }: Context, address: string | null) {

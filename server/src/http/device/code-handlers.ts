@@ -108,7 +108,9 @@ async function decisionPage(
   const view = codeKey ? await readDecision(context, sessionUser, codeKey, browser.address) : CLOSED
   if (view.outcome === 'closed') return { page: decidedPage(frame, CLOSED), status: codeKey ? 200 : 403 }
   if (view.outcome === 'stale_session') {
-    return { seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}` }
+    return {
+      seeOther: `/confirm?next=${encodeURIComponent(`/connect/decision?ref=${ref}`)}${view.anew ? '&anew=1' : ''}`,
+    }
   }
   if (view.outcome === 'granted' && !view.connected) {
     return { page: decidedPage(frame, { ...view, deliveryAddress: `/connect/delivery?ref=${ref}` }), fetches: true }

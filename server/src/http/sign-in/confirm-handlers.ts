@@ -14,11 +14,13 @@ import { confirmAtHost } from './hand-over-handlers.ts'
 import { minutesOf, refusedWith } from './handlers.ts'
 
 export const showConfirm: PageHandler<UserRequest> = async (context, request) => {
-  const host = hostOf(context, request.account)
-  if (host) return confirmAtHost(context, request, host, nextPath(request.fields.get('next')))
-  const { sessionUser, frame, fields } = request
+  const { account, sessionUser, frame, fields } = request
+  const next = nextPath(fields.get('next'))
+  const anew = fields.has('anew')
+  const host = hostOf(context, account)
+  if (host) return confirmAtHost(context, request, host, next, anew)
   if (sessionUser.origin === 'provider') {
-    const address = `/sign-in/provider?next=${encodeURIComponent(nextPath(fields.get('next')))}&recent=1`
+    const address = `/sign-in/provider?next=${encodeURIComponent(next)}&recent=1${anew ? '&anew=1' : ''}`
     return { page: atHostPage(frame, { reason: 'confirm', address, provider: frame.user?.signsInAt ?? '' }) }
   }
   return { page: await ask(context, request, null, 0) }

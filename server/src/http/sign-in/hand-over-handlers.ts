@@ -24,8 +24,7 @@ import { sessionCookies } from './session-cookies.ts'
 const REASONS: readonly AtHostModel['reason'][] = ['signed_out', 'switched', 'ended']
 
 /**
- * `max_age` when users switch: forces a new sign-in at the host service, so that another user can sign in. Not 0: the
- * new sign-in is already a moment old when the host service compares its age, which would start a loop.
+ * `max_age` when users switch or have granted many codes: forces a new sign-in at the host service. Not 0: the new sign-in is already a moment old when the host service compares its age, which would start a loop.
  */
 const ANEW_SECONDS = 10
 
@@ -50,8 +49,9 @@ export async function confirmAtHost(
   request: UserRequest,
   host: HostService,
   next: string,
+  anew: boolean,
 ): Promise<PageAnswer> {
-  return askToContinue(context, request, host, 'confirm', next, recentSeconds(context))
+  return askToContinue(context, request, host, 'confirm', next, anew ? ANEW_SECONDS : recentSeconds(context))
 }
 
 function askToContinue(

@@ -14,7 +14,7 @@ import {
   NETWORK_FAILURES,
   NETWORK_MISSES,
   type SignInHistory,
-  USER_CLAIMS,
+  USER_CODES_MS,
   USER_MISSES,
 } from '../../core/sign-in/attempts.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
@@ -79,33 +79,63 @@ export type Entry = {
    */
   readonly outcome: 'claimed' | 'missed' | 'known'
   readonly applicationId: string | null
+  readonly deviceCodeId: string | null
   readonly requestedNetwork: string | null
 }
 
-/** Serializes the entries of a user: of two hundred concurrent ones, no more are looked up than the budget allows. */
+/** Serializes what a user enters and grants: of two hundred concurrent codes, no more count as the first than the limits allow. */
+export async function lockEntries(tx: Transaction, userId: string): Promise<void> {
+  await lockByName(tx, `entry:${userId}`)
+}
+
 export async function lockEntryHistory(
   tx: Transaction,
   who: Pick<Entry, 'accountId' | 'userId' | 'network'>,
 ): Promise<EntryHistory> {
-  await lockByName(tx, `entry:${who.userId}`)
+  await lockEntries(tx, who.userId)
   const { rows } = await tx.query<EntryHistory>({
     name: 'read-entry-history',
     text: `select
        ${agesOf("code_entries where user_id = $1 and outcome = 'missed'", USER_MISSES)} as "userMisses",
        ${countOf("code_entries where account_id = $2 and outcome = 'missed'", ACCOUNT_MISSES)} as "accountMisses",
        ${countOf("code_entries where network = $3 and outcome = 'missed'", NETWORK_MISSES)} as "networkMisses",
-       ${agesOf("code_entries where user_id = $1 and outcome in ('claimed', 'known')", USER_CLAIMS)} as "userClaims"`,
+       ${agesOf(`code_entries where user_id = $1 and outcome in ('claimed', 'known') and ${NOT_GRANTED}`, USER_CODES)} as "userClaims"`,
     values: [who.userId, who.accountId, who.network],
   })
   return rows[0] ?? { userMisses: [], accountMisses: 0, networkMisses: 0, userClaims: [] }
 }
 
+/** Codes that the user granted, not another user. */
+const NOT_GRANTED = `not exists (select from grants
+  where grants.device_code_id = code_entries.device_code_id and grants.user_id = code_entries.user_id)`
+
+const USER_CODES = { windowMs: USER_CODES_MS }
+
+/** Ages of the grants that this user gave by code, newest first. */
+export async function readGrantAges(db: Queryable, userId: string): Promise<readonly number[]> {
+  const { rows } = await db.query<{ ages: number[] }>({
+    name: 'read-grant-ages',
+    text: `select ${agesOf('grants where user_id = $1 and device_code_id is not null', USER_CODES, 'created_at')} as ages`,
+    values: [userId],
+  })
+  return rows[0]?.ages ?? []
+}
+
 export async function recordEntry(tx: Transaction, entry: Entry): Promise<void> {
   await tx.query({
     name: 'record-entry',
-    text: `insert into code_entries (at, account_id, user_id, network, outcome, application_id, requested_network)
-     values (now(), $1, $2, $3, $4, $5, $6)`,
-    values: [entry.accountId, entry.userId, entry.network, entry.outcome, entry.applicationId, entry.requestedNetwork],
+    text: `insert into code_entries
+       (at, account_id, user_id, network, outcome, application_id, device_code_id, requested_network)
+     values (now(), $1, $2, $3, $4, $5, $6, $7)`,
+    values: [
+      entry.accountId,
+      entry.userId,
+      entry.network,
+      entry.outcome,
+      entry.applicationId,
+      entry.deviceCodeId,
+      entry.requestedNetwork,
+    ],
   })
 }
 
@@ -143,12 +173,14 @@ export async function forgetAttempts(db: Queryable): Promise<void> {
   await forget(db, 'code_entries', "at < now() - interval '1 day'")
 }
 
+type Window = Pick<Budget, 'windowMs'>
+
 /** Ages in ms, newest first. `rows` is a table with a condition, a constant of this file. */
-function agesOf(rows: string, { windowMs }: Budget): string {
-  return `array(select (extract(epoch from now() - at) * 1000)::float8 from ${rows}
-    and at > now() - interval '${windowMs} milliseconds' order by at desc limit 200)`
+function agesOf(rows: string, { windowMs }: Window, at = 'at'): string {
+  return `array(select (extract(epoch from now() - ${at}) * 1000)::float8 from ${rows}
+    and ${at} > now() - interval '${windowMs} milliseconds' order by ${at} desc limit 200)`
 }
 
-function countOf(rows: string, { windowMs }: Budget): string {
+function countOf(rows: string, { windowMs }: Window): string {
   return `(select count(*) from ${rows} and at > now() - interval '${windowMs} milliseconds')`
 }

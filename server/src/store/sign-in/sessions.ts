@@ -203,13 +203,13 @@ export async function insertSession(tx: Transaction, session: NewSession): Promi
   )
 }
 
-export type HeldSession = { readonly authenticatedAt: number }
+export type HeldSession = Pick<Session, 'createdAt' | 'authenticatedAt'>
 
 /** Whether the session is valid; share-locks it until the transaction ends. */
 export async function holdSession(tx: Transaction, id: string, userId: string): Promise<HeldSession | null> {
   const { rows } = await tx.query<HeldSession>({
     name: 'hold-session',
-    text: `select authenticated_at as "authenticatedAt" from sessions
+    text: `select created_at as "createdAt", authenticated_at as "authenticatedAt" from sessions
      where id = $1 and user_id = $2 and expires_at > now() for share`,
     values: [id, userId],
   })

@@ -8,12 +8,12 @@ import {
   type EntryHistory,
   isLastAttempt,
   mayCheckPublisher,
-  mayEnterCode,
+  mayEnterCode as mayEnter,
   maySignIn,
+  mustSignInAgain,
   NETWORK_FAILURES,
   NETWORK_MISSES,
   type SignInHistory,
-  USER_CLAIMS,
 } from '../../../src/core/sign-in/attempts.ts'
 
 const MINUTE = 60_000
@@ -24,6 +24,8 @@ const entries = (given: Partial<EntryHistory> = {}): EntryHistory => ({
   userClaims: [],
   ...given,
 })
+const CLAIMS = 20
+const mayEnterCode = (history: EntryHistory) => mayEnter(history, CLAIMS)
 const signIns = (given: Partial<SignInHistory> = {}): SignInHistory => ({
   strangers: [],
   browser: null,
@@ -60,10 +62,11 @@ describe('entering codes', () => {
     expect([mayTry(max - 1), mayTry(max)]).toEqual([true, false])
   })
 
-  test('UC-21: a user claims at most twenty codes in ten minutes', () => {
-    const claims = Array.from({ length: USER_CLAIMS.max }, (_, index) => index * 1000)
+  test('UC-21: a user leaves at most so many existing codes without a grant in ten minutes', () => {
+    const claims = Array.from({ length: CLAIMS }, (_, index) => index * 1000)
     expect(mayEnterCode(entries({ userClaims: claims.slice(1) })).allowed).toBe(true)
-    expect(mayEnterCode(entries({ userClaims: claims })).allowed).toBe(false)
+    expect(mayEnterCode(entries({ userClaims: claims }))).toEqual({ allowed: false, waitMs: 10 * MINUTE - 19_000 })
+    expect(mayEnter(entries({ userClaims: claims }), CLAIMS + 1).allowed).toBe(true)
   })
 
   test('a wait is above zero and at most the window', () => {
@@ -74,6 +77,62 @@ describe('entering codes', () => {
         const answer = mayEnterCode(history)
         expect(answer.allowed || (answer.waitMs > 0 && answer.waitMs <= 15 * MINUTE)).toBe(true)
         expect(answer.allowed).toBe(false)
+      }),
+    )
+  })
+})
+
+describe('signing in again between many grants', () => {
+  const WINDOW = 10 * MINUTE
+
+  test('is asked for after so many grants within ten minutes, all of them since signing in', () => {
+    expect(mustSignInAgain([0, 1, 2], WINDOW, 4)).toBe(false)
+    expect(mustSignInAgain([0, 1, 2, 3], 4, 4)).toBe(true)
+    expect(mustSignInAgain([0, 1, 2, 3], 3, 4), 'one of them was before signing in').toBe(false)
+    expect(mustSignInAgain([0, 1, 2, WINDOW - 1], 60 * MINUTE, 4)).toBe(true)
+    expect(mustSignInAgain([0, 1, 2, WINDOW], 60 * MINUTE, 4), 'one of them is ten minutes old').toBe(false)
+  })
+
+  /** Grants at these distances, and a sign-in before each that the rule asks for. */
+  const install = (distances: readonly number[], max: number) => {
+    const grants: number[] = []
+    const signIns = [0]
+    let now = 1
+    for (const distance of distances) {
+      now += distance
+      const ages = grants.toReversed().map((at) => now - at)
+      if (mustSignInAgain(ages, now - (signIns.at(-1) ?? 0), max)) {
+        signIns.push(now)
+        now += 1
+      }
+      grants.push(now)
+    }
+    return { grants, signIns }
+  }
+  const courses = fc.record({
+    distances: fc.array(fc.integer({ min: 1, max: 2 * MINUTE }), { maxLength: 120 }),
+    max: fc.integer({ min: 1, max: 30 }),
+  })
+
+  test('no ten minutes have more than so many grants without one', () => {
+    fc.assert(
+      fc.property(courses, ({ distances, max }) => {
+        const { grants, signIns } = install(distances, max)
+        const runs = signIns.map((from, n) => grants.filter((at) => at > from && at < (signIns[n + 1] ?? Infinity)))
+        for (const run of runs)
+          for (const [n, at] of run.entries()) expect((run[n + max] ?? Infinity) - at).toBeGreaterThanOrEqual(WINDOW)
+      }),
+    )
+  })
+
+  test('is asked for once, and then not before as many grants again', () => {
+    fc.assert(
+      fc.property(courses, ({ distances, max }) => {
+        const { grants, signIns } = install(distances, max)
+        for (const [n, from] of signIns.slice(0, -1).entries()) {
+          const to = signIns[n + 1] as number
+          expect(grants.filter((at) => at > from && at < to && at > to - WINDOW).length).toBeGreaterThanOrEqual(max)
+        }
       }),
     )
   })

@@ -221,6 +221,17 @@ describe('the state of the provider', () => {
 })
 
 describe('a recent sign-in', () => {
+  it('after many grants is a new one', async () => {
+    const account = await newAccount()
+    await connectProvider(service, provider, {}, account)
+    const web = service.web({}, account.slug)
+    await signInAtProvider(provider, web, {})
+    const { text } = await web.get('/confirm?next=%2Fsecurity&anew=1')
+    const [, address = ''] = /href="(\/sign-in\/provider[^"]*)"/.exec(text) ?? []
+    const { location } = await web.send('GET', address.replaceAll('&amp;', '&'))
+    expect(new URL(location ?? '').searchParams.get('prompt')).toBe('login')
+  })
+
   it('is asked for with max_age, and sensitive pages open after it', async () => {
     const account = await newAccount()
     const roles = await listRoles(service.context.db, account.id)

@@ -156,6 +156,14 @@ describe('a recent sign-in', () => {
     const [, address = ''] = /href="(http:\/\/host\.example[^"]*)"/.exec(page.text) ?? []
     expect(readSignInRequest(address.replaceAll('&amp;', '&')).maxAge).toBe('450')
   })
+
+  it('after many grants is a new one', async () => {
+    const web = service.web()
+    await signInAtHost(service, host, web, { claims: somebody() })
+    const page = await web.get('/confirm?next=%2Fsecurity&anew=1')
+    const [, address = ''] = /href="(http:\/\/host\.example[^"]*)"/.exec(page.text) ?? []
+    expect(readSignInRequest(address.replaceAll('&amp;', '&')).maxAge).toBe('10')
+  })
 })
 
 describe('roles and permissions', () => {
