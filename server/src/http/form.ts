@@ -1,7 +1,7 @@
 /** Body reader: accepts a URL-encoded or multipart form, or JSON where a route says so, in UTF-8 and of limited size. */
 import type { IncomingMessage } from 'node:http'
 import { Refusal } from '../core/refusal.ts'
-import type { Form } from './parameters.ts'
+import type { Form, Part } from './parameters.ts'
 
 /** Largest form, in API requests and on pages of the base host. The JSON bodies of the management API may be larger. */
 export const MAX_BODY_BYTES = 16 * 1024
@@ -9,14 +9,29 @@ export const MAX_BODY_BYTES = 16 * 1024
 const URL_ENCODED = 'application/x-www-form-urlencoded'
 const MULTIPART = 'multipart/form-data'
 
+/** Which bodies a route accepts. */
+export type BodyRules = {
+  readonly maxBytes: number
+  /** Size of multipart forms; null: they are not accepted. */
+  readonly maxMultipartBytes: number | null
+  readonly maxFields: number
+}
+
 /** Returns undefined rather than a promise if there is no body. */
-export function readForm(request: IncomingMessage, max: number): Promise<Form> | undefined {
+export function readForm(
+  request: IncomingMessage,
+  { maxBytes, maxMultipartBytes, maxFields }: BodyRules,
+): Promise<Form> | undefined {
   const { 'content-length': length, 'transfer-encoding': encoding, 'content-type': type = '' } = request.headers
   // An empty body is accepted with any content type: all parameters may be in the query.
   if (encoding === undefined && (length === undefined || length === '0')) return undefined
-  if (Number(length) > max) throw new Refusal('payload_too_large')
   const multipart = kindOf(type) === MULTIPART
-  return collect(request, max).then((bytes) => (multipart ? readParts(bytes, type) : { bytes, parts: null }))
+  const max = multipart ? maxMultipartBytes : maxBytes
+  if (max === null) throw new Refusal('unsupported_media_type')
+  if (Number(length) > max) throw new Refusal('payload_too_large')
+  return collect(request, max).then((bytes) =>
+    multipart ? { bytes, parts: readParts(bytes, type, maxFields) ?? 'unreadable' } : { bytes, parts: null },
+  )
 }
 
 const JSON_TYPE = /^application\/(?:json|scim\+json)(?:\s*;\s*charset="?utf-8"?)?$/i
@@ -30,11 +45,6 @@ export function readJson(request: IncomingMessage, max: number): Promise<Form> |
     throw new Refusal('unsupported_media_type', 'Send the body as application/json, in UTF-8.')
   }
   return collect(request, max).then((bytes) => ({ bytes, parts: null }))
-}
-
-async function readParts(bytes: Buffer, contentType: string): Promise<Form> {
-  const body = new Response(new Uint8Array(bytes), { headers: { 'content-type': contentType } })
-  return { bytes, parts: await body.formData().catch(() => 'unreadable' as const) }
 }
 
 const UTF_8 = /^\s*charset\s*=\s*(?:utf-?8|"utf-?8")\s*$/i
@@ -67,4 +77,52 @@ function collect(request: IncomingMessage, max: number): Promise<Buffer> {
     // The client disconnected while sending; it will not receive the response.
     request.on('error', () => reject(new Refusal('invalid_request')))
   })
+}
+
+/** Longer than any part of a form needs. */
+const MAX_HEADER_BYTES = 1024
+
+const BOUNDARY = /;\s*boundary=(?:"([^"]{1,70})"|([^\s";]{1,70}))/i
+const DISPOSITION = /^content-disposition:[ \t]*form-data[ \t]*(;.*)$/im
+const PARAMETER = /;[ \t]*([\w*-]+)=(?:"([^"]*)"|([^\s";]+))[ \t]*/y
+
+/**
+ * Reads multipart/form-data (RFC 7578). Anybody may send it, so the search for the boundary is all that takes long: at
+ * most one part more than `max` is returned, and a header is short. Null: the form cannot be read.
+ */
+function readParts(body: Buffer, contentType: string, max: number): readonly Part[] | null {
+  const [, quoted, plain = quoted] = BOUNDARY.exec(contentType) ?? []
+  if (plain === undefined) return null
+  const delimiter = Buffer.from(`\r\n--${plain}`)
+  const parts: Part[] = []
+  // The first delimiter needs no line before it.
+  let at = body.indexOf(delimiter.subarray(2)) === 0 ? -2 : body.indexOf(delimiter)
+  while (at !== -1 && parts.length <= max) {
+    const start = at + delimiter.length
+    if (body.toString('latin1', start, start + 2) === '--') return parts
+    const blank = body.subarray(0, start + MAX_HEADER_BYTES).indexOf('\r\n\r\n', start)
+    const header = blank === -1 ? null : readHeader(body.toString('utf8', start, blank))
+    if (!header) return null
+    at = body.indexOf(delimiter, blank + 4)
+    if (at !== -1) parts.push({ ...header, bytes: body.subarray(blank + 4, at) })
+  }
+  return at === -1 ? null : parts
+}
+
+function readHeader(header: string): Pick<Part, 'name' | 'isFile'> | null {
+  const parameters = new Map<string, string>()
+  const text = /^[ \t]*\r\n/.test(header) ? (DISPOSITION.exec(header)?.[1] ?? '') : ''
+  PARAMETER.lastIndex = 0
+  for (let found = PARAMETER.exec(text); found; found = PARAMETER.exec(text)) {
+    const [, name = '', quoted, plain = ''] = found
+    parameters.set(name.toLowerCase(), quoted ?? plain)
+  }
+  const name = parameters.get('name')
+  if (name === undefined || name.includes('\uFFFD')) return null
+  return { name: unescaped(name), isFile: parameters.has('filename') || parameters.has('filename*') }
+}
+
+/** As browsers write names: HTML, "multipart/form-data encoding algorithm". */
+function unescaped(name: string): string {
+  return name.replace(/%(22|0D|0A)/gi, (encoded) => decodeURIComponent(encoded))
 }

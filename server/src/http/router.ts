@@ -3,7 +3,7 @@
  * pages of the base host and those of the account hosts each have a table of routes and use the functions of this file.
  */
 import type { IncomingMessage } from 'node:http'
-import { readForm, readJson } from './form.ts'
+import { type BodyRules, readForm, readJson } from './form.ts'
 import type { Form } from './parameters.ts'
 import type { RouteKey } from './route.ts'
 import { isSameOrigin } from './web/same-origin.ts'
@@ -45,7 +45,7 @@ function pathRoutes<R extends RouteKey>(routes: readonly R[]): PathRoutes<R> {
 }
 
 /** What a route accepts beside its path. */
-export type FormRules = {
+export type FormRules = BodyRules & {
   /** The only origin whose pages may send the form; null: programs and pages of any origin may. */
   readonly origin: string | null
   /** Parameters in the query count for a POST as well. */
@@ -54,8 +54,6 @@ export type FormRules = {
   readonly bodyOfGet: boolean
   /** The body is JSON instead of a form. */
   readonly json: boolean
-  readonly maxBytes: number
-  readonly maxFields: number
   /** The field that may hold a file. */
   readonly file: string | null
 }
@@ -81,9 +79,10 @@ export function receive<R extends RouteKey>(
 ): Received<R> | Unreceived {
   const route = byMethod.get(request.method ?? '')
   if (!route) return { refusal: 'method_not_allowed', allow }
-  const { origin, query: queryOfPost, bodyOfGet, json, maxBytes } = rulesOf(route)
+  const rules = rulesOf(route)
+  const { origin, query: queryOfPost, bodyOfGet, json } = rules
   const get = route.method === 'GET'
   if (!get && origin !== null && !isSameOrigin(request.headers, origin)) return { refusal: 'stale' }
-  const form = get && !bodyOfGet ? undefined : json ? readJson(request, maxBytes) : readForm(request, maxBytes)
+  const form = get && !bodyOfGet ? undefined : json ? readJson(request, rules.maxBytes) : readForm(request, rules)
   return { route, query: get || queryOfPost ? query : '', form }
 }

@@ -21,6 +21,7 @@ const RULES: FormRules = {
   bodyOfGet: true,
   json: false,
   maxBytes: MAX_BODY_BYTES,
+  maxMultipartBytes: MAX_BODY_BYTES,
   maxFields: MAX_PARAMETERS,
   file: null,
 }

@@ -1,8 +1,11 @@
 /** One router for the API, the base host and the account hosts: the same HEAD, 405 and form reader everywhere. */
+import { connect } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRouter } from '../../src/http/router.ts'
+import { SESSION } from '../../src/http/web/cookies.ts'
 import { post } from '../rig/device.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { makeSignedInUser, signInAs } from '../rig/signed-in.ts'
 
 let service: TestService
 beforeAll(async () => {
@@ -38,22 +41,69 @@ describe('a method that a path does not have is a 405, and Allow names those tha
 })
 
 describe('a form with a file', () => {
-  const send = async (part: Buffer | string) => {
+  let cookie: string
+  beforeAll(async () => {
+    cookie = `${SESSION}=${(await signInAs(service, service.user)).cookies.get(SESSION)}`
+  })
+
+  const raw = (part: Buffer | string) => {
     const head = '--x\r\ncontent-disposition: form-data; name='
-    const raw = Buffer.concat([Buffer.from(head), Buffer.from(part), Buffer.from('\r\n--x--\r\n')])
-    const headers = {
+    return Buffer.concat([Buffer.from(head), Buffer.from(part), Buffer.from('\r\n--x--\r\n')])
+  }
+  const send = async (body: Buffer, headers: Record<string, string> = { cookie }, path = '/account/branding') => {
+    const fixed = {
       host: account(),
       'sec-fetch-site': 'same-origin',
       'content-type': 'multipart/form-data; boundary=x',
     }
-    return (await post(service.address, '/account/branding', { raw, headers })).status
+    return (await post(service.address, path, { raw: body, headers: { ...fixed, ...headers } })).status
   }
 
   it('is read as every other form is: what is not UTF-8, and a file in another field, is refused', async () => {
-    // A form that can be read leads to signing in.
-    expect(await send('"logo"; filename="a.png"\r\n\r\n\u0001')).toBe(303)
-    expect(await send('"colour"\r\n\r\nblue')).toBe(303)
-    expect(await send(Buffer.concat([Buffer.from('"colour"\r\n\r\n'), Buffer.from([0xff])]))).toBe(400)
-    expect(await send('"colour"; filename="a.png"\r\n\r\n\u0001')).toBe(400)
+    // A form that can be read lacks its signature.
+    expect(await send(raw('"logo"; filename="a.png"\r\n\r\n\u0001'))).toBe(403)
+    expect(await send(raw('"colour"\r\n\r\nblue'))).toBe(403)
+    expect(await send(raw(Buffer.concat([Buffer.from('"colour"\r\n\r\n'), Buffer.from([0xff])])))).toBe(400)
+    expect(await send(raw('"colour"; filename="a.png"\r\n\r\n\u0001'))).toBe(400)
+  })
+
+  it.each([
+    ['nobody who is signed in', () => ({}), 303],
+    [
+      'a user who is not an administrator',
+      async () => {
+        const { web } = await makeSignedInUser(service)
+        return { cookie: `${SESSION}=${web.cookies.get(SESSION)}` }
+      },
+      403,
+    ],
+  ])('of %s is answered without being read', async (_, headers, status) => {
+    expect(await send(Buffer.from('unreadable'), await headers())).toBe(status)
+  })
+
+  it('is read one at a time in each session', async () => {
+    const head = [
+      'POST /account/branding HTTP/1.1',
+      `host: ${account()}`,
+      'sec-fetch-site: same-origin',
+      `cookie: ${cookie}`,
+      'content-type: multipart/form-data; boundary=x',
+      'content-length: 100',
+      '',
+      '--x',
+    ]
+    const { hostname, port } = new URL(service.address)
+    const slow = connect(Number(port), hostname, () => slow.write(head.join('\r\n')))
+    await expect.poll(() => send(raw('"colour"\r\n\r\nblue')), { timeout: 20_000 }).toBe(503)
+    const { cookies } = await signInAs(service, service.user)
+    const elsewhere = { cookie: `${SESSION}=${cookies.get(SESSION)}` }
+    expect(await send(raw('"colour"\r\n\r\nblue'), elsewhere), 'another session').toBe(403)
+    slow.destroy()
+    await expect.poll(() => send(raw('"colour"\r\n\r\nblue')), { timeout: 20_000 }).toBe(403)
+  })
+
+  it('is not accepted where no file is expected', async () => {
+    expect(await send(raw('"email"\r\n\r\nann@acme.example'), {}, '/recover')).toBe(400)
+    expect(await send(raw('"account"\r\n\r\nacme'), { host: base() }, '/activate')).toBe(400)
   })
 })

@@ -1,4 +1,5 @@
 /** Real proxies in front of the service with their reference configurations. docs/install.md, "Behind a proxy". */
+import { Agent } from 'node:https'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -140,6 +141,32 @@ describe.each(PROXIES)('%s with the reference configuration', (kind) => {
     else expect([answer.status, typeof answer.body]).toEqual([413, 'string'])
     await eventually(() => expect(proxy.written()).toMatch(/\b413\b/))
   })
+
+  // Caddy has no limit of its own.
+  if (kind !== 'caddy') {
+    it('RL-16: limits the forms of one client, and no request of a program', async () => {
+      const agent = new Agent({ keepAlive: true, maxSockets: 8 })
+      const flood = async (path: string, body: string, host: string) => {
+        const send = () => ask({ ...at(), agent }, path, { host, body })
+        const answers = await Promise.all(Array.from({ length: 600 }, send))
+        return Object.groupBy(answers, ({ status }) => status)
+      }
+      // Without an Origin header: refused by the service. Measured again if the machine took longer than the limit allows for.
+      const floodForms = () => flood('/recover', 'email=ann', `${service.account.slug}.service.example`)
+      let begun = performance.now()
+      let forms = await floodForms()
+      for (let time = 1; time <= 3 && performance.now() - begun > 8_000; time += 1) {
+        begun = performance.now()
+        forms = await floodForms()
+      }
+      expect(Object.keys(forms)).toEqual(['403', '429'])
+      expect(forms[403]?.length).toBeGreaterThanOrEqual(200)
+      const polls = await flood('/auth/oauth/device/polling', form({ device_code: 'lkd_nonsense' }), 'service.example')
+      expect(Object.keys(polls)).toEqual(['400'])
+      expect((await atAccount('/sign-in', { method: 'GET' })).status, 'a page').toBe(200)
+      agent.destroy()
+    })
+  }
 
   it('speaks TLS 1.3, and TLS 1.2 only with forward secrecy and authenticated encryption, at full strength if offered', async () => {
     expect(await negotiate(at(), {})).toMatchObject({ protocol: 'TLSv1.3' })

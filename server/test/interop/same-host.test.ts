@@ -29,7 +29,7 @@ import { startTestService, type TestService } from '../rig/service.ts'
 import { Web } from '../rig/web.ts'
 import { accepting } from './accepting.ts'
 
-const REFERENCE = new URL('../../../deploy/nginx/same-host.conf', import.meta.url)
+const NGINX = new URL('../../../deploy/nginx/', import.meta.url)
 
 const stops: (() => unknown)[] = []
 let host: TestHost
@@ -60,9 +60,13 @@ afterAll(async () => {
 
 async function startNginx(latchkey: string, own: string): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-same-host-'))
-  const parts = readFileSync(REFERENCE, 'utf8').replace('127.0.0.1:8080', latchkey).replace('127.0.0.1:9000', own)
+  const parts = readFileSync(new URL('same-host.conf', NGINX), 'utf8')
+    .replace('127.0.0.1:8080', latchkey)
+    .replace('127.0.0.1:9000', own)
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${name};`)
-  const surroundings = `${paths.join(' ')} access_log off; server { listen ${listen}; ${parts} }`
+  // The part that remains of latchkey.conf.
+  const limits = /^map .*^limit_req_zone .*?$/ms.exec(readFileSync(new URL('latchkey.conf', NGINX), 'utf8'))?.[0]
+  const surroundings = `${limits} ${paths.join(' ')} access_log off; server { listen ${listen}; ${parts} }`
   writeFileSync(join(folder, 'nginx.conf'), `pid nginx.pid; worker_processes 1; events {} http { ${surroundings} }`)
   const args = ['-p', folder, '-c', 'nginx.conf', '-e', 'error.log']
   await promisify(execFile)('/usr/sbin/nginx', [...args, '-t'])

@@ -23,7 +23,7 @@ import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { AccountSession, HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { createNetworkCheck, type RequestAddressReader } from '../client-address.ts'
 import { isInDialog } from '../dialog/dialog-window.ts'
-import type { FormFields } from '../parameters.ts'
+import { type FormFields, MAX_PARAMETERS } from '../parameters.ts'
 import type { PageRoute } from '../route.ts'
 import type { PathRoutes } from '../router.ts'
 import { answerFirstUse } from '../sign-in/hand-over-handlers.ts'
@@ -33,6 +33,7 @@ import { BROWSER, DIALOG, LANGUAGE, PASSKEY, PROVIDER, readCookie, SESSION, STEP
 import { formHolder, frameFor } from './frame.ts'
 import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { type ResponseOptions, respondPage } from './respond.ts'
+import { createUploadTurns, type UploadTurn } from './upload-turns.ts'
 
 /** Forwards the request to the cell that has to answer it. Null: this one. */
 export type ForwardPage = (() => Promise<void>) | null
@@ -66,6 +67,7 @@ export function createAccountServer(
   track: (work: Promise<void>) => void,
 ) {
   const secure = context.config.publicUrl.startsWith('https:')
+  const takeUploadTurn = createUploadTurns(context)
   const isOutsideOperatorNetworks = createOperatorNetworkCheck(context.config.operatorNetworks)
   return async (request: IncomingMessage, response: ServerResponse, asked: Asked): Promise<void> => {
     const { requestId } = asked
@@ -80,13 +82,16 @@ export function createAccountServer(
       inDialog: () => dialog,
       refuse: (code) => refusalPage(frame, { code, requestId }),
     }
+    let turn: UploadTurn | null = null
     try {
       if (asked.forwardPage) return await asked.forwardPage()
       if (request.method !== 'POST' && SHEDDABLE_PAGES.test(asked.path) && context.load.sheds('page')) {
         return respondPage(response, options, tooBusy())
       }
       const browser = browserOf(request)
-      const received = await receiveRequest(context, request, asked)
+      turn = await takeUploadTurn(request, asked)
+      if (turn.body === 'busy') return respondPage(response, options, tooBusy())
+      const received = await receiveRequest(context, request, asked, turn)
       const barred = 'route' in received && isOutsideOperatorNetworks(received.route, browser.address)
       const admitted: ReceivedRequest | PageAnswer = barred ? { refusal: 'elsewhere' } : received
       const session = await readSession(context, asked.slug, readCookie(request.headers.cookie, SESSION))
@@ -109,6 +114,8 @@ export function createAccountServer(
       }
     } catch (error) {
       respondPage(response, options, { refusal: pageRefusalFor(context, error) })
+    } finally {
+      turn?.end()
     }
   }
 
@@ -156,16 +163,20 @@ async function receiveRequest(
   context: Context,
   request: IncomingMessage,
   { slug, path, query, found }: Asked,
+  { body }: UploadTurn,
 ): Promise<ReceivedRequest | PageAnswer> {
   if (!found || !existsOnHost(context, slug, found)) return { refusal: 'not_found' }
+  const upload = body === 'refuse' && found.byMethod.get('POST')
+  if (upload) return { route: upload, fields: new Map(), file: null, here: '/' }
   const origin = accountOrigin(context, slug)
   const received = await receivePage(request, found, query, ({ file = null, fromProgram = false }) => ({
     origin: fromProgram ? null : origin,
     query: false,
     bodyOfGet: false,
     json: false,
-    maxBytes: file === null ? MAX_FORM_BYTES : MAX_UPLOAD_BYTES,
-    maxFields: MAX_FIELDS,
+    maxBytes: MAX_FORM_BYTES,
+    maxMultipartBytes: file === null ? null : MAX_UPLOAD_BYTES,
+    maxFields: file === null ? MAX_FIELDS : MAX_PARAMETERS,
     file,
   }))
   if ('refusal' in received) return received

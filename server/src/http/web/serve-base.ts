@@ -42,6 +42,7 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
     bodyOfGet: false,
     json: false,
     maxBytes: MAX_BODY_BYTES,
+    maxMultipartBytes: fromAnywhere ? MAX_BODY_BYTES : null,
     maxFields: MAX_PARAMETERS,
     file: null,
   })
