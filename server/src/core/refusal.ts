@@ -36,13 +36,14 @@ export const refusals = {
     standard: 'invalid_grant',
     message: 'The code is not valid: it was already used, or the request does not match it.',
     remedy:
-      'The outcome was already delivered, or the application id, secret, device code and path do not match. The code is unchanged. Compare these four values with the code request; otherwise request a new code.',
+      'If the message names a parameter, correct it: the code is unchanged. Otherwise the outcome was already delivered, or the application id, secret, device code and path do not match. Compare these four values with the code request; otherwise request a new code.',
   },
   invalid_request: {
     status: 400,
     standard: 'invalid_request',
     message: 'The request is malformed.',
-    remedy: 'A required parameter is missing, a parameter is repeated, or a value is malformed. The message names it.',
+    remedy:
+      'A required parameter is missing, a parameter has two values, or a value is malformed. The message names it, unless the request is no valid HTTP.',
   },
   invalid_scope: {
     status: 400,

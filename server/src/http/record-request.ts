@@ -4,6 +4,8 @@
 import { NO_APPLICATION } from '../flows/applications/usage-counters.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer } from './answer.ts'
+import { claimedApplication } from './grants/application-fields.ts'
+import type { FormFields } from './parameters.ts'
 import type { ApiRequest, Endpoint } from './route.ts'
 import { readClient } from './standard/client.ts'
 
@@ -12,24 +14,24 @@ const PENDING: readonly unknown[] = ['auth_pending', 'slow_down']
 
 const MAX_MESSAGE_LENGTH = 300
 
-/** Runs after the response is under way. `maybeSecretInUrl`: check the query for a secret. */
+/** Runs after the response is under way. `readQuery`: null if the query has no secret for sure. Throws a Refusal. */
 export function recordRequest(
   context: Context,
   route: Endpoint,
   request: ApiRequest,
-  maybeSecretInUrl: boolean,
+  readQuery: (() => FormFields) | null,
   answer: Answer,
 ): void {
   const refusal = 'refusal' in answer ? answer.refusal : null
   const pending = PENDING.includes(refusal)
-  if (!namesItsCaller(route) || (pending && !maybeSecretInUrl)) return
+  if (!namesItsCaller(route) || (pending && !readQuery)) return
   try {
     const { applicationId: claimed, secret } = readClaimedApplication(route, request)
     if (!claimed) return
     // A public application has no secret, so every request in its name counts as authenticated. All steps are taken for
     // an unknown application as well: on a busy machine the client notices how long the server works after its response.
     const authenticated = context.applications.authenticate(claimed, secret) !== null
-    const inUrl = maybeSecretInUrl && isSecretInUrl(context, request, claimed)
+    const inUrl = readQuery !== null && isSecretIn(context, readable(readQuery), claimed)
     const applicationId = context.applications.find(claimed) ? claimed : NO_APPLICATION
     if (inUrl && applicationId !== NO_APPLICATION) context.usage.count(applicationId, 'secretsInUrl')
     if (pending) return
@@ -55,24 +57,19 @@ type ClaimedApplication = { readonly applicationId: string | null; readonly secr
  * the errors that its developer will look for.
  */
 function readClaimedApplication(route: Endpoint, request: ApiRequest): ClaimedApplication {
-  const standard = route.dialect === 'standard'
-  const asked = standard ? readable(() => readClient(request)) : null
-  if (asked) return asked.client
-  const parameters = readable(request.parameters) ?? readable(request.form)
-  const [id, secret] = standard ? ['client_id', 'client_secret'] : ['SVCappid', 'SVCsecret']
-  return { applicationId: parameters?.get(id ?? '') ?? null, secret: parameters?.get(secret ?? '') || null }
+  const asked = route.dialect === 'standard' ? readable(() => readClient(request)) : null
+  return asked?.client ?? claimedApplication(readable(request.parameters) ?? readable(request.form) ?? NOTHING)
 }
 
 /** Only a valid secret counts: an invalid one leaks nothing, and anyone can send one. */
-function isSecretInUrl(context: Context, request: ApiRequest, applicationId: string): boolean {
-  const all = readable(request.parameters)
-  const form = readable(request.form)
-  if (!all || !form) return false
+function isSecretIn(context: Context, query: FormFields | null, applicationId: string): boolean {
   return SECRETS.some((name) => {
-    const secret: string | undefined = form.has(name) ? undefined : all.get(name)
+    const secret = query?.get(name)
     return secret !== undefined && context.applications.authenticate(applicationId, secret) !== null
   })
 }
+
+const NOTHING: FormFields = new Map()
 
 const SECRETS: readonly string[] = ['SVCsecret', 'client_secret']
 

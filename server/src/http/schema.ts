@@ -32,6 +32,10 @@ export type Property = More & {
   readonly optional?: true
   /** Not written to the document: the refusal if it is missing, where that is not `invalid_request`. */
   readonly missing?: RefusalCode
+  /** Not written to the document: a second name. Under both names the value must be the same. */
+  readonly alias?: string
+  /** Not written to the document: its name on other paths. The refusal explains it to who sent that one instead. */
+  readonly elsewhere?: string
 }
 
 export type Properties = Readonly<Record<string, Property>>
@@ -79,14 +83,20 @@ export function parse<const P extends Properties>(schema: P, fields: FormFields)
   const parsed: Record<string, string | number | null> = {}
   for (const name of Object.keys(schema)) {
     const property = schema[name]
-    if (property) parsed[name] = readValue(property, name, fields.get(name))
+    if (property) parsed[name] = readValue(property, name, fields)
   }
   return parsed as Parsed<P>
 }
 
+/** Whether `parse` reads the parameter. */
+export function isRead(schema: Properties, name: string): boolean {
+  return Object.hasOwn(schema, name) || Object.values(schema).some(({ alias }) => alias === name)
+}
+
 /** An empty value of a required parameter counts as missing. */
-function readValue(property: Property, name: string, given: string | undefined): string | number | null {
-  if (!given && !property.optional) throw missing(property, name)
+function readValue(property: Property, name: string, fields: FormFields): string | number | null {
+  const given = readText(property, name, fields)
+  if (!given && !property.optional) throw missing(property, name, fields)
   if (given === undefined) return null
   // An integer parameter that is not a whole number is ignored, like an unknown parameter.
   if (property.type === 'integer') return /^\d{1,6}$/.test(given) ? Number(given) : null
@@ -94,6 +104,17 @@ function readValue(property: Property, name: string, given: string | undefined):
   throw new Refusal('invalid_request', `The ${name} must be ${property.enum.join(' or ')}.`)
 }
 
-function missing({ missing: code }: Property, name: string): Refusal {
-  return code ? new Refusal(code) : new Refusal('invalid_request', `The parameter ${name} is missing.`)
+function readText({ alias }: Property, name: string, fields: FormFields): string | undefined {
+  const given = fields.get(name)
+  const other = alias === undefined ? undefined : fields.get(alias)
+  if (given !== undefined && other !== undefined && given !== other) {
+    throw new Refusal('invalid_request', `The parameters ${name} and ${alias} have different values.`)
+  }
+  return given ?? other
+}
+
+function missing({ missing: code, elsewhere }: Property, name: string, fields: FormFields): Refusal {
+  if (code) return new Refusal(code)
+  const instead = elsewhere !== undefined && fields.has(elsewhere) ? ` ${elsewhere} is its name on other paths.` : ''
+  return new Refusal('invalid_request', `The parameter ${name} is missing.${instead}`)
 }

@@ -10,10 +10,11 @@ import type { RequestAddressReader } from './client-address.ts'
 import { MAX_BODY_BYTES } from './form.ts'
 import { singleHeader } from './header.ts'
 import { parseJson } from './json-body.ts'
-import { type FormFields, MAX_PARAMETERS, readParameters } from './parameters.ts'
+import { type FormFields, MAX_PARAMETERS, type ParameterRules, readParameters } from './parameters.ts'
 import { recordRequest } from './record-request.ts'
 import type { ApiRequest, Endpoint, Segments } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
+import { isRead } from './schema.ts'
 
 const RULES: FormRules = {
   origin: null,
@@ -71,12 +72,13 @@ export function createEndpointServer(
     const { route } = received
     // A verification has no body, and is faster without the promise.
     const form = received.form && (await received.form)
-    const readAll = () => readParameters(query, isJson(route) ? undefined : form)
-    const known = forwarder ? readOrNull(readAll) : null
-    const to = forwarder && cellToForwardTo(forwarder, route, request, segments, known)
+    const repeats = { isRead: isReadBy(route) }
+    const readAll = () => readParameters(query, isJson(route) ? undefined : form, repeats)
+    const parameters = forwarder ? readOrNull(readAll) : null
+    const to = forwarder && cellToForwardTo(forwarder, route, request, segments, parameters)
     const asked = {
-      parameters: () => known ?? readAll(),
-      form: () => readParameters('', form),
+      parameters: () => parameters ?? readAll(),
+      form: () => readParameters('', form, repeats),
       json: () => parseJson(form),
       segments,
       header: (name: string) => singleHeader(request, name),
@@ -89,10 +91,11 @@ export function createEndpointServer(
         return () => void socket.off('close', callback)
       },
     }
-    const answering = { route, asked, query, send }
+    const readQuery = query.includes('secret') ? () => readParameters(query, undefined, repeats) : null
+    const answering = { route, asked, readQuery, send }
     if (to) {
       // Requests with a device code are polls, on every path.
-      const isPoll = known?.get('device_code') !== undefined
+      const isPoll = parameters?.get('device_code') !== undefined
       return { to, body: form?.bytes ?? EMPTY, answerHere: isPoll ? () => answerHere(context, answering) : null }
     }
     await answerHere(context, answering)
@@ -100,17 +103,23 @@ export function createEndpointServer(
   }
 }
 
+/** Null: no parameter may be repeated, as RFC 6749, section 3.1, requires, and as is safer where a gateway asks. */
+function isReadBy({ dialect, operation: { form } }: Endpoint): ParameterRules['isRead'] {
+  return dialect === 'interface' && form ? (name) => isRead(form, name) : null
+}
+
 type Answering = {
   readonly route: Endpoint
   readonly asked: ApiRequest
-  readonly query: string
+  /** Null: the query has no secret for sure. */
+  readonly readQuery: (() => FormFields) | null
   readonly send: (answer: Answer) => void
 }
 
-async function answerHere(context: Context, { route, asked, query, send }: Answering): Promise<void> {
+async function answerHere(context: Context, { route, asked, readQuery, send }: Answering): Promise<void> {
   const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
   send(answer)
-  recordRequest(context, route, asked, query.includes('secret'), answer)
+  recordRequest(context, route, asked, readQuery, answer)
 }
 
 /** Null: this cell. `known`: null if the parameters cannot be read. */

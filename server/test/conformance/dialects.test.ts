@@ -6,11 +6,15 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { CodeRecord, WireVariant } from '../rig/device.ts'
 import { describeDialect, dialects, type Spoken, speak } from '../rig/dialects.ts'
 import { engineUrl } from '../rig/engines/database.ts'
+import { type MadeApplication, makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
+let other: MadeApplication
 beforeAll(async () => {
   service = await startTestService({ REDIS_URL: engineUrl('REDIS_URL') }, { clock: true })
+  other = await makeApplication(service.context.db, service.config, service.account.slug)
+  await service.context.applications.refresh()
 })
 afterAll(() => service.stop())
 
@@ -107,18 +111,40 @@ describe.each(named)('$name', ({ dialect, variant }) => {
   it('polling: an application id, a secret and a device code that do not fit are invalid, each alike', async () => {
     const code = await request()
     const good = { ...credentials(), device_code: code.device_code }
+    const [used, foreign] = [await request(), await service.device(variant === 'oauth' ? 'key' : 'oauth').code()]
+    expect(await service.reject(used.user_code)).toBe('rejected')
+    expectError(await poll(used), 'auth_rejected')
     const bad = [
       { ...good, SVCsecret: `lks_${'x'.repeat(43)}` },
+      { ...good, SVCsecret: 'x' },
       { ...good, SVCappid: 'app_000000000000' },
+      { ...good, SVCappid: other.id, SVCsecret: other.secret },
       { ...good, device_code: `lkd_0000${'A'.repeat(55)}` },
-      { SVCappid: good.SVCappid, SVCsecret: good.SVCsecret },
-      { device_code: good.device_code },
-      {},
+      { ...good, device_code: `${good.device_code} ` },
+      { ...good, device_code: code.user_code },
+      { ...good, device_code: used.device_code },
+      { ...good, device_code: foreign.device_code },
     ]
     const answers = await Promise.all(bad.map((parameters) => speaking('polling', parameters)))
     for (const answer of answers) expectError(answer, 'invalid')
     expect(new Set(answers.map((answer) => answer.text)).size).toBe(1)
     expectError(await poll(code), 'auth_pending')
+  })
+
+  it('polling: a parameter that is missing is named, whatever the others are', async () => {
+    const { device_code } = await request()
+    const good = { ...credentials(), device_code }
+    for (const name of ['SVCappid', 'SVCsecret', 'device_code'] as const) {
+      const { [name]: _, ...rest } = good
+      const answers = [
+        await speaking('polling', rest),
+        await speaking('polling', { ...good, [name]: '' }),
+        await speaking('polling', { SVCappid: 'x', SVCsecret: 'x', device_code: 'x', [name]: '' }),
+      ]
+      for (const answer of answers) expectError(answer, 'invalid')
+      expect(answers.map(({ fields }) => fields.message)).toEqual(Array(3).fill(`The parameter ${name} is missing.`))
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
+    }
   })
 })
 

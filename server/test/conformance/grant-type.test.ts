@@ -11,7 +11,8 @@ import { startTestService, type TestService } from '../rig/service.ts'
 
 let service: TestService
 beforeAll(async () => {
-  service = await startTestService()
+  // Longer than fifty requests take: the polls between them have to be early.
+  service = await startTestService({ POLL_INTERVAL: '60' })
 })
 afterAll(() => service.stop())
 
@@ -74,14 +75,14 @@ describe.each(['oauth', 'key'] as const)('grant_type, %s variant', (variant: Wir
     },
   )
 
-  it.each(Object.keys(places))('given twice, once in the query and once in %s, stays refused', async (place) => {
+  it.each(Object.keys(places))('given three times, twice in the query and once in %s, is ignored', async (place) => {
     const { credentials } = service.device(variant)
-    const path = `/auth/${variant}/device/code?grant_type=a`
+    const path = `/auth/${variant}/device/code?grant_type=a&grant_type=b`
     const send = (path: string) =>
       place === 'the query'
-        ? post(service.address, `${path}&grant_type=a`, { form: credentials })
+        ? post(service.address, `${path}&grant_type=%FF`, { form: credentials })
         : places[place]?.(path, credentials, Buffer.from('%FF'))
-    expect((await send(path))?.body.error).toBe('invalid_request')
+    expect((await send(path))?.status).toBe(200)
   })
 })
 

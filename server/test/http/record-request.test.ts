@@ -135,6 +135,17 @@ describe('the device flow', () => {
 })
 
 describe('credentials', () => {
+  it('records requests that name the application as the dialog does', async () => {
+    const application = await makeDialogApplication(service)
+    const form = { client_id: application.id, client_secret: application.secret }
+    await post(service.address, '/auth/oauth/refresh', { form: { ...form, refresh_token: 'made-up' } })
+    await post(service.address, '/auth/oauth/device/polling', { form })
+    await expectLines(application, [
+      ['refreshTokenSet', 'invalid_grant', null],
+      ['pollForTokenSet', 'invalid', `${MISSING('SVCappid')} client_id is its name on other paths.`],
+    ])
+  })
+
   it('records exchanges, refreshes, rotations and revocations in the native dialect', async () => {
     const application = await makeDialogApplication(service)
     await exchange(service, application, { code: 'made-up', pkce: makePkce() })
@@ -180,9 +191,11 @@ describe('credentials', () => {
   it('records a malformed request, as long as it names the application', async () => {
     const application = await make()
     const form = { SVCappid: application.id, SVCsecret: application.secret, scope: 'orders:read' }
-    await post(service.address, '/auth/oauth/device/code', { query: { scope: 'orders:read' }, form })
+    await post(service.address, '/auth/oauth/device/code', { query: { scope: 'orders:write' }, form })
+    await post(service.address, '/auth/oauth/device/polling', { form })
     await expectLines(application, [
-      ['requestTokenCode', 'invalid_request', 'A parameter is given twice; give each name once.'],
+      ['requestTokenCode', 'invalid_request', 'The parameter scope is given twice with different values.'],
+      ['pollForTokenSet', 'invalid', MISSING('device_code')],
     ])
   })
 
@@ -236,6 +249,14 @@ describe('a secret in the URL', () => {
     const text = JSON.stringify(rows)
     expect(text).toContain(application.id)
     for (const secret of [application.secret, deviceCode, body.user_code, 'canary']) expect(text).not.toContain(secret)
+  })
+
+  it('is counted if the form has it as well', async () => {
+    const application = await make()
+    const { credentials } = service.device('oauth', application)
+    await post(service.address, '/auth/oauth/device/code', { query: credentials, form: credentials })
+    await expectLines(application, [['requestTokenCode', null, null]])
+    await expectCounts(application, { secretsInUrl: 1 })
   })
 
   it('is not counted in the form, or if it is not a secret of this application', async () => {
@@ -292,8 +313,8 @@ describe('unauthenticated requests', () => {
       [
         () =>
           post(service.address, '/auth/oauth/refresh', {
-            query: { state: 'x' },
-            form: { SVCappid: id, SVCsecret: secret, state: 'x' },
+            query: { scope: 'x' },
+            form: { SVCappid: id, SVCsecret: secret, scope: 'y' },
           }),
         true,
       ],

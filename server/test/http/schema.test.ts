@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest'
 import { refusals } from '../../src/core/refusal.ts'
 import { objectSchema } from '../../src/http/openapi/document.ts'
-import { integer, oneOf, optional, parse, text } from '../../src/http/schema.ts'
+import { integer, isRead, oneOf, optional, parse, text } from '../../src/http/schema.ts'
 
 const form = {
   token: text('A token.'),
@@ -38,6 +38,21 @@ it('refuses a missing secret as a wrong one, where a schema says so', () => {
   const secret = { secret: { ...text('A secret.'), missing: 'invalid_application' } } as const
   expect(() => parse(secret, new Map())).toThrow(refusals.invalid_application.message)
   expect(objectSchema(secret)).toEqual(objectSchema({ secret: text('A secret.') }))
+})
+
+it('reads a parameter under its second name, and refuses two names with two values', () => {
+  const named = { SVCappid: { ...text('An id.'), alias: 'client_id' } } as const
+  const readNamed = (fields: Record<string, string>) => parse(named, new Map(Object.entries(fields))).SVCappid
+  for (const fields of [{ SVCappid: 'a' }, { client_id: 'a' }, { SVCappid: 'a', client_id: 'a' }]) {
+    expect(readNamed(fields)).toBe('a')
+  }
+  expect(() => readNamed({ SVCappid: 'a', client_id: 'b' })).toThrow('SVCappid and client_id have different values.')
+  expect(() => readNamed({ client_id: '' })).toThrow('The parameter SVCappid is missing.')
+  expect(['SVCappid', 'client_id', 'other', 'toString'].filter((name) => isRead(named, name))).toEqual([
+    'SVCappid',
+    'client_id',
+  ])
+  expect(objectSchema(named)).toEqual(objectSchema({ SVCappid: text('An id.') }))
 })
 
 it('ignores a number that is none', () => {

@@ -8,24 +8,23 @@ import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../../flo
 import type { Issued } from '../../flows/device/look.ts'
 import { type PollResult, pollDeviceCode, type Wait } from '../../flows/device/poll.ts'
 import type { Answer, Fields } from '../answer.ts'
-import { accessKey, applicationId, applicationSecret, echoedState, grantedScope, tokenSet } from '../fields.ts'
+import { accessKey, echoedState, grantedScope, tokenSet } from '../fields.ts'
+import { byDevice } from '../grants/application-fields.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { ApiRequest, Endpoint, Handler } from '../route.ts'
 import { optional, type Parsed, parse, text } from '../schema.ts'
 
 const form = {
-  SVCappid: applicationId,
-  SVCsecret: applicationSecret,
+  ...byDevice,
   device_code: text('What the code request answered.'),
 }
 
 function polling(variant: Variant): Handler {
   return async (context, request) => {
-    // A poll has exactly six outcomes. Parameters that cannot be read match no code, so the outcome is `invalid`.
     const parsed = readPoll(request)
-    if (!parsed) {
+    if ('refusal' in parsed) {
       context.counts.polls.add('invalid')
-      return { refusal: 'invalid' }
+      return parsed
     }
     const result = await pollDeviceCode(context, {
       applicationId: parsed.SVCappid,
@@ -39,11 +38,15 @@ function polling(variant: Variant): Handler {
   }
 }
 
-function readPoll(request: ApiRequest): Parsed<typeof form> | null {
+/**
+ * A poll has exactly six outcomes. Parameters that cannot be read match no code, so the outcome is `invalid`. The message
+ * says why: it is about the form of the request alone.
+ */
+function readPoll(request: ApiRequest): Parsed<typeof form> | { refusal: 'invalid'; message: string } {
   try {
     return parse(form, request.parameters())
   } catch (error) {
-    if (error instanceof Refusal) return null
+    if (error instanceof Refusal) return { refusal: 'invalid', message: error.message }
     throw error
   }
 }
@@ -109,7 +112,7 @@ const POLLING = `A poll has exactly six outcomes: accepted, with status 200, and
 
 The first poll may come at once. A device that polls every \`interval\` seconds never sees \`slow_down\`.
 
-Wrong credentials, an unknown code and the other variant’s path are all \`invalid\`, and change nothing: if a first poll is \`invalid\`, compare the four values with those of the code request.`
+Wrong credentials, an unknown code and the other variant’s path are all \`invalid\`, with the same message, and change nothing: if a first poll is \`invalid\`, compare the four values with those of the code request. A parameter that is missing, has two values or cannot be read is \`invalid\`, too, and named in the message.`
 
 const described = {
   tag: 'Device flow',

@@ -2,25 +2,15 @@
 import type { Variant } from '../../core/device/code.ts'
 import { type CodeRequestResult, requestDeviceCode } from '../../flows/device/request-code.ts'
 import type { Answer } from '../answer.ts'
-import {
-  applicationId,
-  applicationSecret,
-  askedScope,
-  askedState,
-  codeExpiresIn,
-  deviceCode,
-  echoedState,
-  interval,
-  userCode,
-} from '../fields.ts'
+import { askedScope, askedState, codeExpiresIn, deviceCode, echoedState, interval, userCode } from '../fields.ts'
+import { byDevice } from '../grants/application-fields.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { Endpoint, Handler } from '../route.ts'
 import { constant, integer, optional, parse } from '../schema.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 
 const form = {
-  SVCappid: applicationId,
-  SVCsecret: applicationSecret,
+  ...byDevice,
   scope: askedScope,
   state: askedState,
   expires_in: optional(

@@ -7,14 +7,14 @@ import type { Context } from '../../flows/context.ts'
 import type { Answer } from '../answer.ts'
 import { answerToError } from '../answer-to-error.ts'
 import type { ApiRequest, Handler } from '../route.ts'
+import { claimedApplication } from './application-fields.ts'
 
-/** `named`: the parameter that holds the application's id in this dialect. */
-export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Handler): Handler {
+export function readableByOwnPages(dialect: 'interface' | 'standard', handler: Handler): Handler {
   return async (context, request) => {
     const origin = request.header('origin')
     if (origin === null) return handler(context, request)
     const answer = await handler(context, request).catch((error: unknown) => answerToError(context, error))
-    return { ...answer, ...allowed(context, request, named, origin) }
+    return { ...answer, ...allowed(context, request, dialect, origin) }
   }
 }
 
@@ -25,12 +25,13 @@ export function readableByOwnPages(named: 'SVCappid' | 'client_id', handler: Han
 function allowed(
   context: Context,
   request: ApiRequest,
-  named: 'SVCappid' | 'client_id',
+  dialect: 'interface' | 'standard',
   origin: string,
 ): Pick<Answer, 'allowOrigin'> {
   try {
-    const parameters = named === 'client_id' ? request.form() : request.parameters()
-    const application = context.applications.find(parameters.get(named) ?? '')
+    const id =
+      dialect === 'standard' ? request.form().get('client_id') : claimedApplication(request.parameters()).applicationId
+    const application = context.applications.find(id ?? '')
     return application?.redirectUris.some((uri) => redirectOrigin(uri) === origin) ? { allowOrigin: origin } : {}
   } catch {
     // Unreadable parameters name no application.

@@ -10,7 +10,7 @@ import { readableByOwnPages } from './own-pages.ts'
 
 const revokeTokenForm = { ...byApplication, token: text('The access token or the refresh token.') }
 
-const revokeTokenHandler = readableByOwnPages('SVCappid', async (context, request) => {
+const revokeTokenHandler = readableByOwnPages('interface', async (context, request) => {
   const form = parse(revokeTokenForm, request.parameters())
   return revoke(context, { ...applicationIn(form), credential: form.token, variant: 'token_set' })
 })
@@ -36,7 +36,7 @@ export const revokeTokenSet = {
 
 const revokeKeyForm = { ...byApplication, access_key: text('The key to give up.') }
 
-const revokeKeyHandler = readableByOwnPages('SVCappid', async (context, request) => {
+const revokeKeyHandler = readableByOwnPages('interface', async (context, request) => {
   const form = parse(revokeKeyForm, request.parameters())
   return revoke(context, { ...applicationIn(form), credential: form.access_key, variant: 'access_key' })
 })

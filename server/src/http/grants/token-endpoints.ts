@@ -31,7 +31,7 @@ const exchangeForm = {
   code_verifier: codeVerifier,
 }
 
-const exchangeHandler = readableByOwnPages('SVCappid', async (context, request) => {
+const exchangeHandler = readableByOwnPages('interface', async (context, request) => {
   const form = parse(exchangeForm, request.parameters())
   const result = await exchange(context, {
     ...applicationIn(form),
@@ -95,7 +95,7 @@ const refreshForm = {
   scope: optional(text('Not more than was granted; more is refused, less changes nothing. Best left out.')),
 }
 
-const refreshHandler = readableByOwnPages('SVCappid', async (context, request) => {
+const refreshHandler = readableByOwnPages('interface', async (context, request) => {
   const form = parse(refreshForm, request.parameters())
   const { refresh_token, scope } = form
   const result = await refreshSet(context, { ...applicationIn(form), refreshToken: refresh_token, scope })

@@ -235,7 +235,17 @@ function requiredIn(properties: Properties): string[] {
 }
 
 function propertySchema(property: Property): Schema {
-  const { optional: _, missing: __, nullable, properties, items, type, ...schema } = property
+  const {
+    optional: _,
+    missing: __,
+    alias: ___,
+    elsewhere: ____,
+    nullable,
+    properties,
+    items,
+    type,
+    ...schema
+  } = property
   return {
     type: nullable ? [type, 'null'] : type,
     ...schema,

@@ -111,7 +111,7 @@ export const introspect = {
   },
 } as const satisfies Endpoint
 
-const revokeHandler = readableByOwnPages('client_id', async (context, request) => {
+const revokeHandler = readableByOwnPages('standard', async (context, request) => {
   const { client, parameters } = readClient(request)
   const credential = parse(revokeForm, parameters).token
   const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })

@@ -39,7 +39,7 @@ const refreshForm = {
 }
 const deviceForm = { device_code: text('What the code request answered.') }
 
-const handler = readableByOwnPages('client_id', async (context, request) => {
+const handler = readableByOwnPages('standard', async (context, request) => {
   const asked = readClient(request)
   const { applicationId, secret } = asked.client
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
