@@ -124,7 +124,7 @@ export const refusals = {
     status: 405,
     standard: 'invalid_request',
     message: 'The method is not allowed for this path.',
-    remedy: 'The `Allow` header lists the allowed methods. Device flow requests use POST.',
+    remedy: 'The message and the `Allow` header name the allowed methods. Device flow requests use POST.',
   },
   conflict: {
     status: 409,
@@ -157,7 +157,8 @@ export const refusals = {
     status: 421,
     standard: 'invalid_request',
     message: 'This page is served only on the subdomain of an account.',
-    remedy: 'Use the subdomain of the account: the host is `acme.` followed by the host of PUBLIC_URL, port included.',
+    remedy:
+      'A page of an account: use its subdomain; the host is `acme.` followed by the host of PUBLIC_URL, port included. The API: use PUBLIC_URL, which the message names; it is not served on the subdomains.',
   },
   too_many_requests: {
     status: 429,

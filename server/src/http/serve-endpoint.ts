@@ -66,7 +66,8 @@ export function createEndpointServer(
     const received = receive(request, found, query, rules)
     // No endpoint restricts the origin, so the method is the only reason.
     if ('refusal' in received) {
-      send({ refusal: 'method_not_allowed', allow: found.allow })
+      const message = `The method is not allowed for this path. Use ${found.allow.replace(/, (\w+)$/, ' or $1')}.`
+      send({ refusal: 'method_not_allowed', message, allow: found.allow })
       return null
     }
     const { route } = received

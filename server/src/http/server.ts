@@ -8,6 +8,7 @@ import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
 import type { Cell } from '../core/cells/map.ts'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
+import { accountOrigin } from '../flows/accounts/address.ts'
 import { QUESTIONS } from '../flows/cells/cells.ts'
 import type { Context } from '../flows/context.ts'
 import { findAsset } from '../pages/ui/assets.ts'
@@ -76,7 +77,8 @@ export type HttpServer = {
 }
 
 /** The base host has endpoints and pages, every account's host has the same pages. */
-const findEndpoint = createPathMatcher(createRouter(everyEndpoint, pathsOf))
+const endpointRouter = createRouter(everyEndpoint, pathsOf)
+const findEndpoint = createPathMatcher(endpointRouter)
 const basePageRouter = createRouter(basePages, pathsOf)
 const accountPageRouter = createRouter(pageRoutes)
 
@@ -151,8 +153,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
           },
         })
       }
-      const endpoint = slug === null ? findEndpoint(path) : undefined
-      if (endpoint) {
+      const endpoint = findEndpoint(path)
+      if (endpoint && slug === null) {
         const { found, segments } = endpoint
         scope.route = found.path
         format = formatOf(path)
@@ -169,6 +171,10 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       }
       if (slug !== null) {
         const found = accountPageRouter.get(path)
+        if (endpoint && !found) {
+          format = formatOf(path)
+          throw new Refusal('misdirected', `The API is served only at ${context.config.publicUrl}.`)
+        }
         scope.route = found?.path ?? NO_ROUTE
         const to = forwarder?.cellOfSlug(request, slug)
         const forwardPage = to ? () => forward(to, null) : null
@@ -182,7 +188,9 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         return await serveBase(request, response, { requestId: scope.id, path, query, found, forwardPage })
       }
       format = formatOf(path)
-      throw new Refusal(isOnAccountHosts(path) ? 'misdirected' : 'not_found')
+      if (!isOnAccountHosts(path)) throw notFound(path, format)
+      const example = accountOrigin(context, 'acme') + path
+      throw new Refusal('misdirected', `This page is served only on the subdomain of an account, such as ${example}`)
     } catch (error) {
       answer(response, scope, format, answerToError(context, error))
     } finally {
@@ -276,6 +284,17 @@ function exceedsPipelineLimit(socket: Socket, response: ServerResponse): boolean
 /** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */
 function isOnAccountHosts(path: string): boolean {
   return [...(accountPageRouter.get(path)?.byMethod.values() ?? [])].some(({ access }) => access !== 'operator')
+}
+
+/** Names what would have been right: the same path in another spelling, or the page that lists all paths of the format. */
+function notFound(path: string, format: Format): Refusal {
+  const spelled = path.toLowerCase().slice(0, path.endsWith('/') ? -1 : path.length)
+  if (spelled !== path && (endpointRouter.has(spelled) || basePageRouter.has(spelled))) {
+    const message = `Paths are case-sensitive and have no trailing slash. Use ${spelled}.`
+    return new Refusal('not_found', message)
+  }
+  const listed = format === 'manage' || format === 'scim' ? '' : ' GET /reference lists all paths.'
+  return new Refusal('not_found', refusals.not_found.message + listed)
 }
 
 /** The query may contain a secret. It is removed from `request.url`, so that no code given the request sees it. */

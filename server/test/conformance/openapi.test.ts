@@ -246,7 +246,7 @@ it('an address that is none is refused in the words of its dialect', async () =>
     Object.values(missing).map((path) => post(service.address, path, { method: 'GET' })),
   )
   const [native, xml, standard] = answers.map(({ status, text }) => [status, text])
-  const { message } = refusals.not_found
+  const message = `${refusals.not_found.message} GET /reference lists all paths.`
   expect(native).toEqual([404, JSON.stringify({ error: 'not_found', message })])
   expect(readXml(String(xml?.[1]))).toEqual({ error: 'not_found' satisfies RefusalCode, message })
   expect(standard).toEqual([404, JSON.stringify({ error: 'invalid_request', error_description: message })])
