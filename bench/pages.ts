@@ -60,7 +60,7 @@ async function measure(northwind: Northwind): Promise<Measured> {
 }
 
 function headersOf({ host, cookies }: Visited) {
-  return { host, cookie: cookies[randomInt(cookies.length)] ?? '' }
+  return { accept: 'text/html', host, cookie: cookies[randomInt(cookies.length)] ?? '' }
 }
 
 /** Each page once. */
@@ -85,7 +85,7 @@ local requests = {}
 local at = 0
 function init()
   for index, page in ipairs(pages) do
-    requests[index] = wrk.format('GET', page.path, { Host = page.host, Cookie = page.cookie })
+    requests[index] = wrk.format('GET', page.path, { Accept = 'text/html', Host = page.host, Cookie = page.cookie })
   end
 end
 function request() at = at % #requests + 1 return requests[at] end

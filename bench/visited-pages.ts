@@ -39,7 +39,10 @@ export async function openPages(northwind: Northwind): Promise<readonly Visited[
 
 /** Requests a page. A redirect to the sign-in would be fast, too, but is no page: throws. */
 export async function visitPage(address: string, { name, path, host, cookies }: Visited) {
-  const answer = await post(address, path, { method: 'GET', headers: { host, cookie: cookies[0] ?? '' } })
+  const answer = await post(address, path, {
+    method: 'GET',
+    headers: { accept: 'text/html', host, cookie: cookies[0] ?? '' },
+  })
   const { status } = answer
   const isHtml = `${answer.headers['content-type']}`.includes('text/html')
   if (!isHtml || status >= 500 || (status !== 200 && status < 400))

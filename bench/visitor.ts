@@ -19,11 +19,15 @@ parentPort?.on('message', async ({ address, page, visits }: Visits) => {
 function firstByte(address: string, { name, path, host, cookies }: Visited): Promise<number> {
   const begun = performance.now()
   return new Promise((resolve, reject) => {
-    const outgoing = request(address + path, { agent, headers: { host, cookie: cookies[0] ?? '' } }, (response) => {
-      const took = performance.now() - begun
-      if (response.statusCode !== 200) reject(new Error(`the page ${name} was answered ${response.statusCode}`))
-      response.resume().on('end', () => resolve(took))
-    })
+    const outgoing = request(
+      address + path,
+      { agent, headers: { accept: 'text/html', host, cookie: cookies[0] ?? '' } },
+      (response) => {
+        const took = performance.now() - begun
+        if (response.statusCode !== 200) reject(new Error(`the page ${name} was answered ${response.statusCode}`))
+        response.resume().on('end', () => resolve(took))
+      },
+    )
     outgoing.on('error', reject)
     outgoing.end()
   })

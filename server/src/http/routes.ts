@@ -2,6 +2,7 @@
  * Route table of the base host, in the order of docs/interface.md: endpoints for programs, and pages. Any other path is
  * a 404. The pages of accounts are in web/account-routes.ts.
  */
+import { showServiceHome } from './accounts/home-handlers.ts'
 import { chooseAccount, showActivation } from './device/activate-routes.ts'
 import { pollForAccessKey, pollForTokenSet } from './device/polling-endpoints.ts'
 import { requestKeyCode, requestTokenCode } from './device/request-code-endpoints.ts'
@@ -62,6 +63,7 @@ const readDescription = description(() => routes)
 export type OperationId = (typeof described)[number]['operation']['id'] | (typeof readDescription)['operation']['id']
 
 const pages: readonly BasePage[] = [
+  { method: 'GET', path: '/', dialect: 'page', handler: showServiceHome },
   { method: 'GET', path: '/dialog', dialect: 'page', handler: showDialog },
   { method: 'POST', path: '/dialog', dialect: 'page', handler: chooseForDialog },
   { method: 'GET', path: '/dialog/pass', dialect: 'page', handler: passOn },

@@ -180,7 +180,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
         const forwardPage = to ? () => forward(to, null) : null
         return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found, forwardPage })
       }
-      const found = basePageRouter.get(path)
+      const found = path === '/' && !acceptsPage(request) ? undefined : basePageRouter.get(path)
       if (found) {
         scope.route = found.path
         const to = forwarder?.cellOfCodeOrCredential(request, new URLSearchParams(query))
@@ -279,6 +279,11 @@ function exceedsPipelineLimit(socket: Socket, response: ServerResponse): boolean
   pipelined.set(socket, waiting)
   response.once('finish', () => pipelined.set(socket, (pipelined.get(socket) ?? 1) - 1))
   return waiting > MAX_PIPELINED
+}
+
+/** Browsers name HTML when they open an address; programs do not. */
+function acceptsPage({ headers }: IncomingMessage): boolean {
+  return headers.accept?.includes('text/html') === true
 }
 
 /** Whether every account's host has this page. Operator routes are excluded, so that their paths are not disclosed. */

@@ -9,6 +9,7 @@ import { personPage } from '../../src/pages/accounts/person.tsx'
 import { policyPage } from '../../src/pages/accounts/policy.tsx'
 import { rolePage } from '../../src/pages/accounts/role.tsx'
 import { rolesPage } from '../../src/pages/accounts/roles.tsx'
+import { serviceHomePage } from '../../src/pages/accounts/service-home.tsx'
 import { codeWithPasskeyPage } from '../../src/pages/device/code-with-passkey.tsx'
 import { consentPage } from '../../src/pages/device/consent.tsx'
 import { decidedPage } from '../../src/pages/device/decided.tsx'
@@ -175,6 +176,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
   }
   const step = { next, minutes }
   return {
+    serviceHome: serviceHomePage({ ...frame, user: null, account: null, sign: () => '' }),
     signIn: signInPage(frame, {
       email,
       next,

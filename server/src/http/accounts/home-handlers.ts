@@ -1,13 +1,14 @@
-/** Handlers of the account's front page, its logo, and the user's language. */
+/** Handlers of the home pages of the service and of an account, of its logo, and of the user's language. */
 
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
 import { isOperatorsAccount } from '../../flows/operator/operator.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
+import { serviceHomePage } from '../../pages/accounts/service-home.tsx'
 import { pictureType } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import { readAccountAttention } from '../../store/accounts/attention.ts'
-import type { PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
+import type { BaseHandler, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
 
@@ -20,6 +21,8 @@ export const showHome: PageHandler<UserRequest> = async (context, { account, ses
   const attention = frame.user?.administrator ? await readAccountAttention(db, about, config.keys.signing.id) : null
   return { page: homePage(frame, { connected: await countOwnGrants(context, sessionUser.id), attention, notice }) }
 }
+
+export const showServiceHome: BaseHandler = async (_, { frame }) => ({ page: serviceHomePage(frame) })
 
 /** Serves only pictures that pictures/picture.ts has rewritten, never the uploaded bytes. */
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {

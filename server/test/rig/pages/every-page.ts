@@ -258,7 +258,11 @@ async function dialogPages(northwind: Northwind): Promise<readonly RoutePage[]> 
       'dialog-confirm': `/confirm?next=${next}`,
     }),
     ...popups('ben', { 'dialog-consent-lacking': question }),
-    ...pages('nobody', { activate: `${publicUrl}/activate`, reference: `${publicUrl}/reference` }),
+    ...pages('nobody', {
+      'service-home': `${publicUrl}/`,
+      activate: `${publicUrl}/activate`,
+      reference: `${publicUrl}/reference`,
+    }),
     ...pages('ann', { 'activate-known': `${publicUrl}/activate` }),
   ]
 }

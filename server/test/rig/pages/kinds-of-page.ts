@@ -2,6 +2,7 @@
 
 /** Of the routes: forms, lists, tables, charts, the decision. */
 export const LAYOUTS: readonly string[] = [
+  'service-home',
   'sign-in',
   'link-setup',
   'consent',
