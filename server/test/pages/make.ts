@@ -136,7 +136,7 @@ export function everyDialogPage(given: Frame, application = 'Acme Signage'): Rea
     dialogSignInWrong: signInPage(out, { ...signIn, email: 'maria@northwind.example', problem: 'wrong' }),
     dialogSecondStep: secondStepPage(out, { ...step, next: signIn.next }),
     dialogConfirm: confirmPage(frame, confirm),
-    dialogRefusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
+    dialogRefusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID, detail: null }),
     chooseAccount: chooseAccountPage(base, makeChooseAccount({ purpose })),
     chooseAccountWrong: chooseAccountPage(
       base,
@@ -341,8 +341,11 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
       problem: { kind: 'format', found: 'GIF' },
       saved: false,
     }),
-    refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID }),
-    noAccount: refusalPage({ ...frame, account: null, user: null }, { code: 'no_account', requestId: REQUEST_ID }),
+    refusal: refusalPage(frame, { code: 'stale', requestId: REQUEST_ID, detail: null }),
+    noAccount: refusalPage(
+      { ...frame, account: null, user: null },
+      { code: 'no_account', requestId: REQUEST_ID, detail: null },
+    ),
     ...everyDialogPage(frame, application),
     ...everyDeveloperPage(frame, application),
     ...everyOperatorPage(frame, application),

@@ -4,7 +4,7 @@ import { runningTestMode, type TestMode } from '../../core/applications/test-mod
 import { scaleToAllPrefixes } from '../../core/cells/code-prefix.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
-import { isEchoable } from '../../core/dialog/state.ts'
+import { stateProblem } from '../../core/dialog/state.ts'
 import { resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
@@ -41,7 +41,7 @@ export type CodeRequestResult =
       readonly state: string
     }
   | { readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' }
-  | { readonly outcome: 'state_not_echoable' }
+  | { readonly outcome: 'state_not_echoable'; readonly reason: string }
   | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
   /** Rate limit of this network or of this application. */
   | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
@@ -66,7 +66,8 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   if (!application) return { outcome: 'invalid_application' }
   if (application.suspended) return { outcome: 'application_suspended' }
   if (!application.deviceFlow) return { outcome: 'device_flow_disabled' }
-  if (!isEchoable(request.state)) return { outcome: 'state_not_echoable' }
+  const problem = stateProblem(request.state)
+  if (problem !== null) return { outcome: 'state_not_echoable', reason: problem }
   const requested = resolveRequested(request.scope, deviceFlowPolicy(application))
   if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
 

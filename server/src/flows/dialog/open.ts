@@ -9,7 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { Application } from '../../core/applications/application.ts'
 import { DIALOG_LIFETIME_MS } from '../../core/dialog/dialog.ts'
 import { isLoopbackRedirect, isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
-import { isEchoable } from '../../core/dialog/state.ts'
+import { stateProblem } from '../../core/dialog/state.ts'
 import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
@@ -42,6 +42,15 @@ export type DialogRefusal = {
   readonly reason: string
 }
 
+/** A parameter is missing or cannot be used, so that not even the error may be returned. */
+export type Malformed = {
+  readonly outcome: 'malformed'
+  readonly application: Application | null
+  readonly reason: string
+}
+
+const NO_CLIENT: Malformed = { outcome: 'malformed', application: null, reason: 'The parameter client_id is missing.' }
+
 export type OpenDialogResult =
   | Opened
   | DialogRefusal
@@ -50,10 +59,8 @@ export type OpenDialogResult =
   | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
   /** Rejected under overload. */
   | { readonly outcome: 'shed' }
-  | {
-      readonly outcome: 'not_set_up' | 'redirect_not_registered' | 'suspended' | 'state_not_echoable'
-      readonly application: Application
-    }
+  | Malformed
+  | { readonly outcome: 'not_set_up' | 'redirect_not_registered' | 'suspended'; readonly application: Application }
 
 export async function openDialog(context: Context, request: DialogRequest): Promise<OpenDialogResult> {
   const { limiter, load } = context
@@ -61,21 +68,26 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   const network = networkOf(request.requestedFrom)
   const limited = await limiter.dialog(network)
   if (!limited.passed) return { outcome: 'too_many_requests', waitMs: limited.waitMs }
+  if (request.applicationId === '') return NO_CLIENT
   const application = context.applications.find(request.applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   if (application.redirectUris.length === 0) return { outcome: 'not_set_up', application }
   const { redirectUri } = request
-  if (redirectUri === null || !isRegisteredRedirect(application.redirectUris, redirectUri)) {
+  const malformed = (reason: string) => ({ outcome: 'malformed', application, reason }) as const
+  if (redirectUri === null) return malformed('The parameter redirect_uri is missing.')
+  if (!isRegisteredRedirect(application.redirectUris, redirectUri)) {
     return { outcome: 'redirect_not_registered', application }
   }
   if (application.suspended) return { outcome: 'suspended', application }
   const { state, codeChallenge } = request
-  if (state !== null && !isEchoable(state)) return { outcome: 'state_not_echoable', application }
+  const problemOfState = state && stateProblem(state)
+  if (problemOfState) return malformed(problemOfState)
 
   const refused = (error: DialogRefusal['error'], reason: string): DialogRefusal => {
     return { outcome: 'refused', application, redirectUri, state, error, reason }
   }
-  if (request.responseType === null) return refused('invalid_request', 'response_type is missing; it must be code.')
+  if (request.responseType === null)
+    return refused('invalid_request', 'The parameter response_type is missing; it must be code.')
   if (request.responseType !== 'code') return refused('unsupported_response_type', 'response_type must be code.')
   const pkceRequired = application.pkceRequired || isLoopbackRedirect(redirectUri)
   const problem = challengeProblem(pkceRequired, request)
@@ -135,7 +147,8 @@ export async function openPushed(
   applicationId: string,
   reference: string,
   browserMark: string,
-): Promise<Opened | { readonly outcome: 'unknown_application' | 'expired' }> {
+): Promise<Opened | Malformed | { readonly outcome: 'unknown_application' | 'expired' }> {
+  if (applicationId === '') return NO_CLIENT
   const application = context.applications.find(applicationId)
   if (!application || application.deleted) return { outcome: 'unknown_application' }
   const pushed = verifyPushedRequest(context.config.keys, reference, applicationId)

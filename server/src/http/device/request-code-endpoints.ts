@@ -37,8 +37,7 @@ function requestCode(variant: Variant): Handler {
       lifetimeSeconds: expires_in,
     })
     if (result.outcome === 'state_not_echoable') {
-      const message = 'The state is longer than 1024 bytes or has characters that XML cannot carry.'
-      return { refusal: 'invalid_request', message }
+      return { refusal: 'invalid_request', message: result.reason }
     }
     if (result.outcome !== 'requested') return refusedCode(result)
     return {

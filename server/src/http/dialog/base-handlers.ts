@@ -4,6 +4,7 @@
  * docs/decisions/0015-a-dialog-stays-in-its-browser.md.
  */
 import { redirectHost, withResponseParameters } from '../../core/dialog/redirect-uri.ts'
+import { echoed } from '../../core/echoed.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { handOverDialog } from '../../flows/dialog/hand-over.ts'
@@ -61,6 +62,8 @@ function open(context: Context, { fields, address }: BaseRequest, mark: string):
     : openDialog(context, readDialogRequest(applicationId, fields, address))
 }
 
+const MAX_ECHOED = 200
+
 function refused(
   context: Context,
   request: BaseRequest,
@@ -72,9 +75,20 @@ function refused(
         detail: `${result.error}: ${result.reason}`,
         returnTo: { href: returnAddress(context, result), host: redirectHost(result.redirectUri) },
       })
-    case 'state_not_echoable': {
-      const detail = 'invalid_request: The state is longer than 1024 bytes or has control characters.'
-      return problem(request, 'bad_request', result.application.name, { detail })
+    case 'malformed': {
+      const detail = `invalid_request: ${result.reason}`
+      return problem(request, 'bad_request', result.application?.name ?? null, { detail })
+    }
+    case 'redirect_not_registered': {
+      const received = echoed(request.fields.get('redirect_uri') ?? '', MAX_ECHOED)
+      const detail = `invalid_request: The redirect_uri is not registered for this application: ${received}`
+      return problem(request, result.outcome, result.application.name, { detail })
+    }
+    case 'unknown_application': {
+      const received = echoed(request.fields.get('client_id') ?? '', MAX_ECHOED)
+      return problem(request, result.outcome, null, {
+        detail: `invalid_request: The client_id is unknown: ${received}`,
+      })
     }
     case 'too_many_requests': {
       const { retryAfterSeconds } = tooManyRequests(result.waitMs)
@@ -82,7 +96,6 @@ function refused(
     }
     case 'shed':
       return tooBusy()
-    case 'unknown_application':
     case 'expired':
       return problem(request, result.outcome, null)
     default:

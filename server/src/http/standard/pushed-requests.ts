@@ -25,8 +25,8 @@ const handler: Handler = async (context, request) => {
       return { refusal: result.error, message: result.reason }
     case 'suspended':
       return { refusal: 'application_suspended' }
-    case 'state_not_echoable':
-      return { refusal: 'invalid_request', message: 'The state is longer than 1024 bytes or has control characters.' }
+    case 'malformed':
+      return { refusal: 'invalid_request', message: result.reason }
     default:
       return { refusal: 'invalid_request', message: 'The redirect_uri is not registered for this application.' }
   }

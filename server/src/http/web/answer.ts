@@ -33,7 +33,7 @@ export type UserRequest = PageRequest & { readonly sessionUser: SessionUser }
 export type PageAnswer = (
   | { readonly page: string; readonly status?: 200 | 400 | 403 | 404 | 429 | 503 }
   | { readonly seeOther: string }
-  | { readonly refusal: RefusalModel['code']; readonly allow?: string }
+  | { readonly refusal: RefusalModel['code']; readonly allow?: string; readonly detail?: string }
   /** `lasting`: the content of this URL never changes and may be cached for good. With `fileName`: a download. */
   | { readonly bytes: Buffer; readonly type: string; readonly lasting: boolean; readonly fileName?: string }
 ) & {

@@ -28,7 +28,7 @@ export type ResponseOptions = {
   /** The page is inside the window that an application opened (dialog-window.ts). */
   inDialog(): boolean
   /** Renders a refusal in the language and frame of the request. */
-  refuse(code: RefusalModel['code']): string
+  refuse(code: RefusalModel['code'], detail: string | null): string
 }
 
 export function respondPage(response: ServerResponse, options: ResponseOptions, answer: PageAnswer): void {
@@ -50,7 +50,7 @@ export function respondPage(response: ServerResponse, options: ResponseOptions, 
   }
   const refused = 'refusal' in answer
   const status = refused ? STATUS[answer.refusal] : (answer.status ?? 200)
-  const text = refused ? options.refuse(answer.refusal) : answer.page
+  const text = refused ? options.refuse(answer.refusal, answer.detail ?? null) : answer.page
   const retryAfter = answer.retryAfterSeconds ?? (status === 503 ? 2 : undefined)
   if (retryAfter !== undefined) headers['retry-after'] = String(retryAfter)
   if (refused && answer.allow) headers.allow = answer.allow

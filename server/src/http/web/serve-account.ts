@@ -80,7 +80,7 @@ export function createAccountServer(
       nonce,
       secure,
       inDialog: () => dialog,
-      refuse: (code) => refusalPage(frame, { code, requestId }),
+      refuse: (code) => refusalPage(frame, { code, requestId, detail: null }),
     }
     let turn: UploadTurn | null = null
     try {

@@ -6,6 +6,7 @@
  */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { Refusal } from '../../core/refusal.ts'
 import { serviceOf } from '../../flows/configured-branding.ts'
 import type { Context } from '../../flows/context.ts'
 import type { Frame, Service } from '../../pages/ui/frame.ts'
@@ -56,7 +57,7 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
       secure,
       formTarget: accounts,
       inDialog: () => frame.dialog,
-      refuse: (code) => refusalPage(frame, { code, requestId }),
+      refuse: (code, detail) => refusalPage(frame, { code, requestId, detail }),
     }
     try {
       if (asked.forwardPage) return await asked.forwardPage()
@@ -68,7 +69,8 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
       const address = addressOf(request)
       respondPage(response, options, await route.handler(context, { fields, frame, address, cookie }))
     } catch (error) {
-      respondPage(response, options, { refusal: pageRefusalFor(context, error) })
+      const detail = error instanceof Refusal ? { detail: `${error.code}: ${error.message}` } : {}
+      respondPage(response, options, { refusal: pageRefusalFor(context, error), ...detail })
     }
   }
 }

@@ -6,6 +6,7 @@ import type { ComponentChildren } from 'preact'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { strong } from '../ui/strong.tsx'
+import { ForDevelopers } from './for-developers.tsx'
 
 export type DialogProblemModel = {
   readonly problem:
@@ -56,16 +57,7 @@ export function dialogProblemPage(
       ) : (
         <p>{words.t('dialog_problem.close')}</p>
       )}
-      {detail !== null && (
-        <div class="says">
-          <p class="hint">{words.t('dialog_problem.for_developers')}</p>
-          <p>
-            <code class="technical" dir="ltr">
-              {detail}
-            </code>
-          </p>
-        </div>
-      )}
+      {detail !== null && <ForDevelopers words={words} detail={detail} />}
     </section>,
     { single: true },
   )

@@ -1,5 +1,6 @@
 /** Error page: what happened, and what to do. */
 
+import { ForDevelopers } from '../dialog/for-developers.tsx'
 import type { Frame } from './frame.ts'
 import { page } from './layout.tsx'
 
@@ -17,9 +18,11 @@ export type RefusalModel = {
     | 'invalid_request'
   /** Finds the log lines of an unexpected failure. */
   readonly requestId: string
+  /** One technical line for the developers of the application that sent the user here. */
+  readonly detail: string | null
 }
 
-export function refusalPage(frame: Frame, { code, requestId }: RefusalModel): string {
+export function refusalPage(frame: Frame, { code, requestId, detail }: RefusalModel): string {
   const { words } = frame
   return page(
     frame,
@@ -35,6 +38,7 @@ export function refusalPage(frame: Frame, { code, requestId }: RefusalModel): st
           </code>
         </p>
       )}
+      {detail !== null && <ForDevelopers words={words} detail={detail} />}
       {frame.account && !frame.dialog && (
         <p>
           <a href="/">{words.t('refusal.home')}</a>

@@ -80,10 +80,19 @@ describe('a redirect URI that is not registered', () => {
     },
   )
 
-  it('DG-01: leads to a page that names the problem and the application only', async () => {
-    const { status, text } = await authorize('/oauth/authorize', 'GET', { redirect_uri: 'https://evil.example/' })
-    expect([status, textOf(text)]).toEqual([400, expect.stringContaining(t('dialog_problem.redirect_not_registered'))])
-    expect(textOf(text)).not.toContain('evil.example')
+  it('DG-01: leads to a page that names the problem, and the address for developers only: escaped, cut, and no link', async () => {
+    for (const path of ['/', `/"><a href=x>\u202e${'x'.repeat(300)}`]) {
+      const redirect_uri = `https://evil.example${path}`
+      const { status, text } = await authorize('/oauth/authorize', 'GET', { redirect_uri })
+      const title = t('dialog_problem.redirect_not_registered')
+      expect([status, textOf(text)]).toEqual([400, expect.stringContaining(title)])
+      const [line = ''] = /<code class="technical" dir="ltr">[^<]*<\/code>/.exec(text) ?? []
+      expect(line).toContain('redirect_uri is not registered for this application: https://evil.example/')
+      expect(line.length).toBeLessThan(400)
+      expect(textOf(text.replace(line, ''))).not.toContain('evil.example')
+      expect(text).not.toMatch(/(?:href|src|action)="[^"]*evil/)
+      expect(text).not.toMatch(/[\u202e]|<a href=x/)
+    }
   })
 
   it.each([

@@ -1,6 +1,8 @@
 /** Which `state` can be echoed exactly, in JSON and in XML. docs/interface.md, "Parameters". */
 import { expect, test } from 'vitest'
-import { isEchoable } from '../../../src/core/dialog/state.ts'
+import { stateProblem } from '../../../src/core/dialog/state.ts'
+
+const isEchoable = (state: string) => stateProblem(state) === null
 
 /** XML 1.0, section 2.2, "Char". */
 function isXmlCharacter(point: number): boolean {
@@ -44,4 +46,10 @@ test.each([
 ])('1024 bytes are echoable and one character more is not, in characters of %s', (_name, character, count) => {
   expect(isEchoable(character.repeat(count))).toBe(true)
   expect(isEchoable(character.repeat(count + 1))).toBe(false)
+})
+
+test('the two problems are told apart, and a state that is too long is not read further', () => {
+  expect(stateProblem('x'.repeat(1025))).toBe('The state is longer than 1024 bytes.')
+  expect(stateProblem('\0'.repeat(1025))).toBe('The state is longer than 1024 bytes.')
+  expect(stateProblem('\x07')).toMatch(/^The state has a character that XML 1\.0 cannot carry/)
 })
