@@ -50,7 +50,7 @@ export const refusals = {
     standard: 'invalid_scope',
     message: 'The scope is unknown or not allowed for this application.',
     remedy:
-      'Request only allowed scopes of the application, or omit `scope` to request its default scopes. If the request had no `scope`, the default scopes cannot be granted: the owner of the application has to change them.',
+      'The message names the rejected scopes and, after authentication, the allowed ones. Request only those, or omit `scope` to request the default scopes of the application. A refresh cannot request more than was granted. If the request had no `scope`, the default scopes cannot be granted: the owner of the application has to change them.',
   },
   invalid_grant: {
     status: 400,

@@ -35,7 +35,9 @@ export function recordRequest(
     const applicationId = context.applications.find(claimed) ? claimed : NO_APPLICATION
     if (inUrl && applicationId !== NO_APPLICATION) context.usage.count(applicationId, 'secretsInUrl')
     if (pending) return
-    const message = ('message' in answer && answer.message?.slice(0, MAX_MESSAGE_LENGTH)) || null
+    // The message about scopes repeats what the client sent, and nothing of that is stored.
+    const told = 'message' in answer && refusal !== 'invalid_scope' ? answer.message : undefined
+    const message = told?.slice(0, MAX_MESSAGE_LENGTH) ?? null
     const at = context.applications.now()
     context.usage.note({ applicationId, at, authenticated, operation: route.operation.id, refusal, message })
   } catch (error) {

@@ -3,6 +3,8 @@
  * "Scopes".
  */
 
+import { echoed } from '../echoed.ts'
+
 /** Parses a scope list: separated by commas, or by white space as other OAuth servers expect it. */
 export function parseScope(text: string): readonly string[] {
   return [...new Set(text.split(/[\s,]+/).filter((name) => name !== ''))]
@@ -42,6 +44,29 @@ export function resolveRequested(requested: string | null, policy: ScopePolicy):
   const scopes = asked.length === 0 ? policy.defaultScopes : asked
   const refused = scopes.filter((name) => !policy.allowedScopes.includes(name))
   return refused.length > 0 ? { answer: 'not_allowed', names: refused } : { answer: 'scopes', scopes }
+}
+
+/** `allowed`: null if the application has not proved that it is itself. */
+export function scopesNotAllowed(names: readonly string[], allowed: readonly string[] | null): string {
+  const refused = `The scope is unknown or not allowed for this application: ${listed(names)}.`
+  return allowed === null ? refused : `${refused} Allowed: ${listed(allowed)}.`
+}
+
+export function scopesNotGranted(names: readonly string[], granted: readonly string[]): string {
+  return `The scope is more than was granted: ${listed(names)}. Granted: ${listed(granted)}.`
+}
+
+const MAX_LISTED = 10
+const MAX_SHOWN_LENGTH = 64
+
+function listed(names: readonly string[]): string {
+  const more = names.length > MAX_LISTED ? ` and ${names.length - MAX_LISTED} more` : ''
+  return (
+    (names
+      .slice(0, MAX_LISTED)
+      .map((name) => echoed(name, MAX_SHOWN_LENGTH))
+      .join(', ') || 'none') + more
+  )
 }
 
 export type Consent = {

@@ -5,7 +5,7 @@ import { scaleToAllPrefixes } from '../../core/cells/code-prefix.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
 import { stateProblem } from '../../core/dialog/state.ts'
-import { resolveRequested } from '../../core/grants/scope.ts'
+import { resolveRequested, scopesNotAllowed } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { ownBucket } from '../../secrets/bucket.ts'
@@ -41,8 +41,7 @@ export type CodeRequestResult =
       readonly state: string
     }
   | { readonly outcome: 'invalid_application' | 'application_suspended' | 'device_flow_disabled' }
-  | { readonly outcome: 'state_not_echoable'; readonly reason: string }
-  | { readonly outcome: 'invalid_scope'; readonly names: readonly string[] }
+  | { readonly outcome: 'state_not_echoable' | 'invalid_scope'; readonly reason: string }
   /** Rate limit of this network or of this application. */
   | { readonly outcome: 'too_many_requests'; readonly waitMs: number }
   /** No free user code was found, or PostgreSQL is unavailable. */
@@ -68,8 +67,12 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   if (!application.deviceFlow) return { outcome: 'device_flow_disabled' }
   const problem = stateProblem(request.state)
   if (problem !== null) return { outcome: 'state_not_echoable', reason: problem }
-  const requested = resolveRequested(request.scope, deviceFlowPolicy(application))
-  if (requested.answer === 'not_allowed') return { outcome: 'invalid_scope', names: requested.names }
+  const policy = deviceFlowPolicy(application)
+  const requested = resolveRequested(request.scope, policy)
+  if (requested.answer === 'not_allowed') {
+    const reason = scopesNotAllowed(requested.names, application.public ? null : policy.allowedScopes)
+    return { outcome: 'invalid_scope', reason }
+  }
 
   const now = applications.now()
   const code = {

@@ -10,7 +10,7 @@ import type { Application } from '../../core/applications/application.ts'
 import { DIALOG_LIFETIME_MS } from '../../core/dialog/dialog.ts'
 import { isLoopbackRedirect, isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { stateProblem } from '../../core/dialog/state.ts'
-import { isScopeName, resolveRequested } from '../../core/grants/scope.ts'
+import { resolveRequested, scopesNotAllowed } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { ownBucket } from '../../secrets/bucket.ts'
@@ -28,6 +28,8 @@ export type DialogRequest = {
   readonly codeChallenge: string | null
   readonly codeChallengeMethod: string | null
   readonly requestedFrom: string | null
+  /** The application has proved that it is itself, by its secret. */
+  readonly proven: boolean
 }
 
 export type Opened = { readonly outcome: 'opened'; readonly dialogId: string }
@@ -94,7 +96,10 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   if (problem) return refused('invalid_request', problem)
   const requested = resolveRequested(request.scope, application)
   if (requested.answer === 'not_allowed') {
-    return refused('invalid_scope', scopeProblem(requested.names))
+    return refused(
+      'invalid_scope',
+      scopesNotAllowed(requested.names, request.proven ? application.allowedScopes : null),
+    )
   }
 
   const dialogId = randomUUID()
@@ -111,12 +116,6 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
     }),
   )
   return opened === 'shed' ? { outcome: 'shed' } : { outcome: 'opened', dialogId }
-}
-
-/** Omits names that are no valid scopes: `error_description` allows only some ASCII characters (RFC 6749 §4.1.2.1). */
-function scopeProblem(names: readonly string[]): string {
-  const known = names.filter(isScopeName).slice(0, 10)
-  return known.length === 0 ? 'The scope cannot be read.' : `Not allowed for this application: ${known.join(', ')}.`
 }
 
 /** RFC 7636 §4.3. Rejects `plain`: an attacker who saw the authorization URL would know the verifier. */

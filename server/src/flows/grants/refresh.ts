@@ -2,7 +2,7 @@
 import type { Config } from '../../config.ts'
 import { byApplication } from '../../core/audit/actor.ts'
 import { type RefreshLimits, refresh } from '../../core/grants/grant.ts'
-import { parseScope, resolveEffective } from '../../core/grants/scope.ts'
+import { parseScope, resolveEffective, scopesNotGranted } from '../../core/grants/scope.ts'
 import { lockGrantState, saveRefresh } from '../../store/grants/grants.ts'
 import type { Context } from '../context.ts'
 import { type IssuedTokenSet, tokenSetOf } from './issue.ts'
@@ -19,7 +19,8 @@ export type RefreshRequest = {
 
 export type RefreshResult =
   | { readonly outcome: 'refreshed'; readonly issued: IssuedTokenSet }
-  | { readonly outcome: 'invalid_application' | 'invalid_scope' }
+  | { readonly outcome: 'invalid_application' }
+  | { readonly outcome: 'invalid_scope'; readonly reason: string }
   /** Forged, of another application, unused for too long, revoked, or used before: indistinguishable. */
   | { readonly outcome: 'invalid_grant' }
 
@@ -46,8 +47,9 @@ export async function refreshTokenSet(context: Context, request: RefreshRequest)
         ? { outcome: 'reused', grantId: grant.id }
         : INVALID_GRANT
     }
-    if (request.scope !== null && !parseScope(request.scope).every((name) => grant.scopes.includes(name))) {
-      return { outcome: 'invalid_scope' }
+    const notGranted = parseScope(request.scope ?? '').filter((name) => !grant.scopes.includes(name))
+    if (notGranted.length > 0) {
+      return { outcome: 'invalid_scope', reason: scopesNotGranted(notGranted, grant.scopes) }
     }
     const current = 'next' in step ? { ...step.next, keyId: config.keys.signing.id } : grant
     if ('next' in step) await saveRefresh(tx, current)

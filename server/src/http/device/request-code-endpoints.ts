@@ -36,9 +36,6 @@ function requestCode(variant: Variant): Handler {
       requestedWith: printable(request.header('user-agent')),
       lifetimeSeconds: expires_in,
     })
-    if (result.outcome === 'state_not_echoable') {
-      return { refusal: 'invalid_request', message: result.reason }
-    }
     if (result.outcome !== 'requested') return refusedCode(result)
     return {
       status: 200,
@@ -55,10 +52,12 @@ function requestCode(variant: Variant): Handler {
   }
 }
 
-type NoCode = Exclude<CodeRequestResult, { outcome: 'requested' | 'state_not_echoable' }>
-
-export function refusedCode(result: NoCode): Answer {
+export function refusedCode(result: Exclude<CodeRequestResult, { outcome: 'requested' }>): Answer {
   switch (result.outcome) {
+    case 'state_not_echoable':
+      return { refusal: 'invalid_request', message: result.reason }
+    case 'invalid_scope':
+      return { refusal: 'invalid_scope', message: result.reason }
     case 'too_many_requests':
       return tooManyRequests(result.waitMs)
     case 'shed':

@@ -19,5 +19,6 @@ export function readDialogRequest(
     codeChallenge: parameters.get('code_challenge') ?? null,
     codeChallengeMethod: parameters.get('code_challenge_method') ?? null,
     requestedFrom,
+    proven: false,
   }
 }

@@ -7,7 +7,7 @@ import {
   exchangeCode as exchange,
   releaseExchangeLost,
 } from '../../flows/dialog/exchange-code.ts'
-import { refreshTokenSet as refreshSet } from '../../flows/grants/refresh.ts'
+import { type RefreshResult, refreshTokenSet as refreshSet } from '../../flows/grants/refresh.ts'
 import type { Answer } from '../answer.ts'
 import {
   accessToken,
@@ -99,7 +99,7 @@ const refreshHandler = readableByOwnPages('interface', async (context, request) 
   const form = parse(refreshForm, request.parameters())
   const { refresh_token, scope } = form
   const result = await refreshSet(context, { ...applicationIn(form), refreshToken: refresh_token, scope })
-  if (result.outcome !== 'refreshed') return { refusal: result.outcome }
+  if (result.outcome !== 'refreshed') return refusedRefresh(result)
   const { issued } = result
   return {
     status: 200,
@@ -111,6 +111,11 @@ const refreshHandler = readableByOwnPages('interface', async (context, request) 
     },
   }
 })
+
+export function refusedRefresh(result: Exclude<RefreshResult, { outcome: 'refreshed' }>): Answer {
+  const message = 'reason' in result ? { message: result.reason } : {}
+  return { refusal: result.outcome, ...message }
+}
 
 export const refreshTokenSet = {
   method: 'POST',

@@ -20,8 +20,6 @@ const handler: Handler = async (context, request) => {
     lifetimeSeconds: null,
   })
   if (result.outcome === 'invalid_application') return UNKNOWN_CLIENT
-  // Cannot happen: this dialect has no state, and the empty one can be echoed.
-  if (result.outcome === 'state_not_echoable') return { refusal: 'invalid_request' }
   if (result.outcome !== 'requested') return refusedCode(result)
   return {
     status: 200,

@@ -11,7 +11,8 @@ const handler: Handler = async (context, request) => {
   const { client, parameters } = readClient(request)
   if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
   if (parameters.has('request_uri')) return { refusal: 'invalid_request', message: 'A request_uri cannot be pushed.' }
-  const result = await openDialog(context, readDialogRequest(client.applicationId, parameters, request.address()))
+  const asked = readDialogRequest(client.applicationId, parameters, request.address())
+  const result = await openDialog(context, { ...asked, proven: client.secret !== null })
   switch (result.outcome) {
     case 'opened': {
       const request_uri = pushedReference(context, result.dialogId, client.applicationId)

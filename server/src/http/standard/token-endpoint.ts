@@ -17,7 +17,7 @@ import {
   tokenExpiresIn,
 } from '../fields.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
-import { settling } from '../grants/token-endpoints.ts'
+import { refusedRefresh, settling } from '../grants/token-endpoints.ts'
 import type { ApiRequest, Endpoint } from '../route.ts'
 import { optional, parse, text } from '../schema.ts'
 import { asClient, type ClientRequest, clientFields, readClient, UNKNOWN_CLIENT } from './client.ts'
@@ -72,7 +72,7 @@ async function byCode(context: Context, { client, parameters }: ClientRequest, r
 async function byRefreshToken(context: Context, { client, parameters }: ClientRequest): Promise<Answer> {
   const { refresh_token, scope } = parse(refreshForm, parameters)
   const result = await refreshTokenSet(context, { ...client, refreshToken: refresh_token, scope })
-  if (result.outcome !== 'refreshed') return { refusal: result.outcome }
+  if (result.outcome !== 'refreshed') return refusedRefresh(result)
   return { status: 200, fields: tokenFields(result.issued) }
 }
 

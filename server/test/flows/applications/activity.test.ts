@@ -187,7 +187,7 @@ describe('access', () => {
     const lines = [
       '/1/auth/oauth/device/code Succeeded',
       '/oauth/token Refused invalid_client Unknown application id or wrong secret.',
-      '/1/auth/oauth/device/code Refused invalid_scope The scope is unknown or not allowed for this application. Request only allowed scopes',
+      '/1/auth/oauth/device/code Refused invalid_scope The scope is unknown or not allowed for this application. The message names the rejected scopes',
     ]
     const places = lines.map((line) => text.indexOf(line))
     expect(places).toEqual(places.toSorted((a, b) => a - b))

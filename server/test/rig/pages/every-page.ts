@@ -286,6 +286,7 @@ export async function openedDialog(
     codeChallenge: makePkce().challenge,
     codeChallengeMethod: 'S256',
     requestedFrom: null,
+    proven: false,
   })
   if (opened.outcome !== 'opened') throw new Error(`the dialog did not open: ${opened.outcome}`)
   const { dialogId: id } = opened
