@@ -52,6 +52,12 @@ export const refusals = {
     remedy:
       'The message names the rejected scopes and, after authentication, the allowed ones. Request only those, or omit `scope` to request the default scopes of the application. A refresh cannot request more than was granted. If the request had no `scope`, the default scopes cannot be granted: the owner of the application has to change them.',
   },
+  invalid_target: {
+    status: 400,
+    standard: 'invalid_target',
+    message: 'The resource must be an absolute URI without a fragment.',
+    remedy: 'Correct `resource` (RFC 8707), or leave it out. Only the standard dialect and the dialog read it.',
+  },
   invalid_grant: {
     status: 400,
     standard: 'invalid_grant',

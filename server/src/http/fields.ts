@@ -92,6 +92,15 @@ export const redirectUri = text(
   },
 )
 
+export const responseMode = optional(constant('query', '`query`; there is no other, so it is best left out.'))
+
+export const resourceField = optional(
+  text('RFC 8707: an absolute URI without a fragment. It has no effect yet.', {
+    format: 'uri',
+    examples: ['https://api.example/'],
+  }),
+)
+
 export const codeVerifier = optional(
   text(
     'The text whose SHA-256 was the `code_challenge` (RFC 7636). Needed if there was a challenge, refused if there was none.',

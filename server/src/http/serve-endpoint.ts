@@ -63,6 +63,10 @@ export function createEndpointServer(
   forwarder: Forwarder | null,
 ): EndpointServer {
   return async (request, found, segments, query, draining, send) => {
+    if (isPreflight(request, found)) {
+      send(preflight(found))
+      return null
+    }
     const received = receive(request, found, query, rules)
     // No endpoint restricts the origin, so the method is the only reason.
     if ('refusal' in received) {
@@ -103,6 +107,27 @@ export function createEndpointServer(
     return null
   }
 }
+
+/** In the standard dialect only: its clients run in pages as well. The native one is called without a preflight. */
+function isPreflight({ method, headers }: IncomingMessage, { byMethod }: PathRoutes<Endpoint>): boolean {
+  if (method !== 'OPTIONS' || headers.origin === undefined) return false
+  if (headers['access-control-request-method'] === undefined) return false
+  return byMethod.values().next().value?.dialect === 'standard'
+}
+
+/**
+ * A preflight does not say which application asks, so it allows every origin, without credentials. Which pages may read
+ * the answer depends on the answer (grants/own-pages.ts).
+ */
+const preflight = ({ allow }: PathRoutes<Endpoint>): Answer => ({
+  status: 200,
+  headers: {
+    'access-control-allow-origin': '*',
+    'access-control-allow-methods': allow,
+    'access-control-allow-headers': 'authorization, content-type, idempotency-key, prefer, mcp-protocol-version',
+    'access-control-max-age': '86400',
+  },
+})
 
 /** Null: no parameter may be repeated, as RFC 6749, section 3.1, requires, and as is safer where a gateway asks. */
 function isReadBy({ dialect, operation: { form } }: Endpoint): ParameterRules['isRead'] {

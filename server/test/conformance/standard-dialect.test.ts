@@ -69,6 +69,7 @@ describe('metadata (RFC 8414)', () => {
       pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
       introspection_endpoint: `${issuer}/oauth/introspect`,
       revocation_endpoint: `${issuer}/oauth/revoke`,
+      scopes_supported: ['orders:read', 'orders:write'],
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_CODE],
@@ -80,6 +81,14 @@ describe('metadata (RFC 8414)', () => {
       require_pushed_authorization_requests: false,
       service_documentation: `${issuer}/reference`,
     })
+  })
+
+  it('lists the scopes of the catalogue except dangerous ones, because libraries ask for all that are listed', async () => {
+    const add = 'insert into scopes (name, title, dangerous, device_flow, created_at) values ($1, $1, $2, true, now())'
+    await service.database.query(add, ['zebras:read', false])
+    await service.database.query(add, ['zebras:release', true])
+    expect((await read()).body.scopes_supported).toEqual(['orders:read', 'orders:write', 'zebras:read'])
+    await service.database.query("delete from scopes where name like 'zebras:%'")
   })
 
   it('every address in it leads somewhere', async () => {

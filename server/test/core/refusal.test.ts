@@ -21,6 +21,7 @@ describe('the table of refusals', () => {
       invalid: 400,
       invalid_request: 400,
       invalid_scope: 400,
+      invalid_target: 400,
       invalid_grant: 400,
       unsupported_grant_type: 400,
       unsupported_response_type: 400,

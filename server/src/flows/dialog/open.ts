@@ -9,6 +9,7 @@ import { randomUUID } from 'node:crypto'
 import type { Application } from '../../core/applications/application.ts'
 import { DIALOG_LIFETIME_MS } from '../../core/dialog/dialog.ts'
 import { isLoopbackRedirect, isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
+import { BAD_RESOURCE, isResource } from '../../core/dialog/resource.ts'
 import { stateProblem } from '../../core/dialog/state.ts'
 import { resolveRequested, scopesNotAllowed } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
@@ -27,6 +28,9 @@ export type DialogRequest = {
   readonly state: string | null
   readonly codeChallenge: string | null
   readonly codeChallengeMethod: string | null
+  readonly responseMode: string | null
+  /** Checked for its form only (RFC 8707). */
+  readonly resource: string | null
   readonly requestedFrom: string | null
   /** The application has proved that it is itself, by its secret. */
   readonly proven: boolean
@@ -40,7 +44,7 @@ export type DialogRefusal = {
   readonly application: Application
   readonly redirectUri: string
   readonly state: string | null
-  readonly error: 'invalid_request' | 'invalid_scope' | 'unsupported_response_type'
+  readonly error: 'invalid_request' | 'invalid_scope' | 'invalid_target' | 'unsupported_response_type'
   readonly reason: string
 }
 
@@ -91,6 +95,10 @@ export async function openDialog(context: Context, request: DialogRequest): Prom
   if (request.responseType === null)
     return refused('invalid_request', 'The parameter response_type is missing; it must be code.')
   if (request.responseType !== 'code') return refused('unsupported_response_type', 'response_type must be code.')
+  if (request.responseMode !== null && request.responseMode !== 'query') {
+    return refused('invalid_request', 'response_mode must be query, or left out.')
+  }
+  if (request.resource !== null && !isResource(request.resource)) return refused('invalid_target', BAD_RESOURCE)
   const pkceRequired = application.pkceRequired || isLoopbackRedirect(redirectUri)
   const problem = challengeProblem(pkceRequired, request)
   if (problem) return refused('invalid_request', problem)

@@ -2,7 +2,7 @@
  * Routes that open the dialog: the address of the window that an application opens, in both dialects, by a link or by a
  * form. docs/interface.md, "The dialog".
  */
-import { applicationId, askedScope, redirectUri } from '../fields.ts'
+import { applicationId, askedScope, redirectUri, resourceField, responseMode } from '../fields.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { BasePage } from '../route.ts'
 import { constant, optional, text } from '../schema.ts'
@@ -25,6 +25,8 @@ const optionalFields = {
     ),
   ),
   code_challenge_method: optional(constant('S256', '`S256`; there is no other. Needed with `code_challenge`.')),
+  response_mode: responseMode,
+  resource: resourceField,
 }
 
 const authorization = {
@@ -71,6 +73,7 @@ const opening = {
   refusals: [
     'invalid_request',
     'invalid_scope',
+    'invalid_target',
     'unsupported_response_type',
     'application_suspended',
     'too_many_requests',

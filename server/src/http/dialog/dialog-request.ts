@@ -18,6 +18,8 @@ export function readDialogRequest(
     // Empty is not absent here: a client that sends an empty value intended to use PKCE.
     codeChallenge: parameters.get('code_challenge') ?? null,
     codeChallengeMethod: parameters.get('code_challenge_method') ?? null,
+    responseMode: given('response_mode'),
+    resource: given('resource'),
     requestedFrom,
     proven: false,
   }

@@ -1,12 +1,29 @@
 /** GET /.well-known/oauth-authorization-server (RFC 8414): metadata for clients that configure themselves. */
+import type { Context } from '../../flows/context.ts'
+import { readScopeCatalogue } from '../../store/applications/scopes.ts'
+import { Unavailable } from '../../store/postgres/postgres.ts'
 import type { Endpoint, Handler } from '../route.ts'
 import { constant, type Property } from '../schema.ts'
 import { DEVICE_CODE } from './token-endpoint.ts'
 
 const CLIENT_AUTHENTICATION = ['client_secret_basic', 'client_secret_post', 'none'] as const
 
+/**
+ * Libraries ask for everything that is listed, so dangerous scopes are left out. Null without PostgreSQL: the rest of
+ * the metadata does not need it.
+ */
+async function listScopes({ db }: Context): Promise<readonly string[] | null> {
+  try {
+    return (await readScopeCatalogue(db)).filter(({ dangerous }) => !dangerous).map(({ name }) => name)
+  } catch (error) {
+    if (error instanceof Unavailable) return null
+    throw error
+  }
+}
+
 const handler: Handler = async (context) => {
   const { publicUrl: issuer } = context.config
+  const scopes = await listScopes(context)
   return {
     status: 200,
     fields: {
@@ -17,6 +34,7 @@ const handler: Handler = async (context) => {
       pushed_authorization_request_endpoint: `${issuer}/oauth/par`,
       introspection_endpoint: `${issuer}/oauth/introspect`,
       revocation_endpoint: `${issuer}/oauth/revoke`,
+      ...(scopes && { scopes_supported: scopes }),
       response_types_supported: ['code'],
       response_modes_supported: ['query'],
       grant_types_supported: ['authorization_code', 'refresh_token', DEVICE_CODE],
@@ -67,6 +85,7 @@ export const readMetadata = {
             pushed_authorization_request_endpoint: address('/oauth/par'),
             introspection_endpoint: address('/oauth/introspect'),
             revocation_endpoint: address('/oauth/revoke'),
+            scopes_supported: { ...list('orders:read', 'orders:write'), optional: true },
             response_types_supported: list('code'),
             response_modes_supported: list('query'),
             grant_types_supported: list('authorization_code', 'refresh_token'),

@@ -1,13 +1,14 @@
 /** POST /oauth/par (RFC 9126): takes the dialog's parameters server to server; the browser carries only a reference. */
 import { openDialog, PUSHED_LIFETIME_MS, pushedReference } from '../../flows/dialog/open.ts'
 import { readDialogRequest } from '../dialog/dialog-request.ts'
-import { redirectUri, sealed } from '../fields.ts'
-import type { Endpoint, Handler } from '../route.ts'
+import { readableHeaders, redirectUri, resourceField, responseMode, sealed } from '../fields.ts'
+import { readableByOwnPages } from '../grants/own-pages.ts'
+import type { Endpoint } from '../route.ts'
 import { constant, integer, optional, text } from '../schema.ts'
 import { tooBusy, tooManyRequests } from '../too-much.ts'
 import { asClient, clientFields, readClient, spacedScopes, UNKNOWN_CLIENT } from './client.ts'
 
-const handler: Handler = async (context, request) => {
+const handler = readableByOwnPages('standard', async (context, request) => {
   const { client, parameters } = readClient(request)
   if (!context.applications.authenticate(client.applicationId, client.secret)) return UNKNOWN_CLIENT
   if (parameters.has('request_uri')) return { refusal: 'invalid_request', message: 'A request_uri cannot be pushed.' }
@@ -31,7 +32,7 @@ const handler: Handler = async (context, request) => {
     default:
       return { refusal: 'invalid_request', message: 'The redirect_uri is not registered for this application.' }
   }
-}
+})
 
 export const pushRequest = {
   method: 'POST',
@@ -57,10 +58,13 @@ export const pushRequest = {
         ),
       ),
       code_challenge_method: optional(constant('S256', '`S256`; there is no other.')),
+      response_mode: responseMode,
+      resource: resourceField,
     },
     answers: {
       201: {
         description: 'Put away.',
+        headers: readableHeaders,
         body: {
           name: 'PushedRequest',
           description: 'The dialog’s parameters, put away (RFC 9126).',
@@ -77,6 +81,7 @@ export const pushRequest = {
     refusals: [
       'invalid_request',
       'invalid_scope',
+      'invalid_target',
       'unsupported_response_type',
       'invalid_application',
       'application_suspended',

@@ -1,4 +1,5 @@
 /** POST /oauth/token: three grant types, over the same flows as three paths of the native dialect. */
+import { isResource } from '../../core/dialog/resource.ts'
 import type { Context } from '../../flows/context.ts'
 import { pollDeviceCode } from '../../flows/device/poll.ts'
 import { exchangeCode } from '../../flows/dialog/exchange-code.ts'
@@ -13,6 +14,7 @@ import {
   readableHeaders,
   redirectUri,
   refreshToken,
+  resourceField,
   spacedScope,
   tokenExpiresIn,
 } from '../fields.ts'
@@ -43,6 +45,8 @@ const handler = readableByOwnPages('standard', async (context, request) => {
   const asked = readClient(request)
   const { applicationId, secret } = asked.client
   if (!context.applications.authenticate(applicationId, secret)) return UNKNOWN_CLIENT
+  const resource = asked.parameters.get('resource')
+  if (resource && !isResource(resource)) return { refusal: 'invalid_target' }
   switch (parse(grantForm, asked.parameters).grant_type) {
     case 'authorization_code':
       return byCode(context, asked, request)
@@ -128,6 +132,7 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
       refresh_token: optional(refreshForm.refresh_token),
       device_code: optional(deviceForm.device_code),
       scope: refreshForm.scope,
+      resource: resourceField,
     },
     headers: {
       Prefer: optional(
@@ -168,6 +173,7 @@ Renewing: store the new set before you use it. If the answer got lost, the same 
       'invalid',
       'invalid_request',
       'invalid_scope',
+      'invalid_target',
       'invalid_grant',
       'unsupported_grant_type',
       'invalid_application',

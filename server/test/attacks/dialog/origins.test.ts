@@ -67,6 +67,7 @@ const readable: [string, number, Ask][] = [
     400,
     (from) => send('/oauth/token', from, { ...standard(), grant_type: 'authorization_code', ...nothing }),
   ],
+  ['pushed request refused', 400, (from) => send('/oauth/par', from, { ...standard(), ...nothing })],
   ['standard revoke', 200, (from) => send('/oauth/revoke', from, { ...standard(), ...nothing })],
   [
     'not who it says',
@@ -151,7 +152,6 @@ it('DG-28: endpoints for servers cannot be read from any page, registered or not
     await send('/auth/key/rotate', origin, houseForm),
     await send('/auth/report', origin, houseForm),
     await send('/oauth/introspect', origin, standardForm),
-    await send('/oauth/par', origin, standardForm),
     await send('/oauth/device_authorization', origin, standardForm),
     await post(service.address, '/1/me', { method: 'GET', headers: { origin, authorization: 'Bearer x' } }),
     await post(service.address, '/auth/verify', { method: 'GET', headers: { origin, authorization: 'Bearer x' } }),
@@ -160,6 +160,50 @@ it('DG-28: endpoints for servers cannot be read from any page, registered or not
     await send('/auth/oauth/token', origin, houseForm, 'OPTIONS'),
   ]) {
     expect(corsOf(answer)).toEqual({})
+  }
+})
+
+it('DG-28: the name of another dialect opens nothing', async () => {
+  const theirs = { client_id: other.id, client_secret: other.secret, SVCappid: application.id, token: 'x' }
+  const answer = await send('/oauth/revoke', 'https://app.example', theirs)
+  expect([answer.status, corsOf(answer)]).toEqual([200, {}])
+})
+
+const PREFLIGHT = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' }
+const preflight = (path: string, more: Record<string, string> = PREFLIGHT) =>
+  post(service.address, path, { method: 'OPTIONS', headers: { origin: 'https://evil.example', ...more } })
+
+it.each(['token', 'revoke', 'par', 'introspect', 'device_authorization'])(
+  'DG-28: a preflight of /oauth/%s is allowed to every page, without credentials',
+  async (name) => {
+    const answer = await preflight(`/oauth/${name}`)
+    expect([answer.status, answer.text, corsOf(answer)]).toEqual([
+      200,
+      '',
+      {
+        'access-control-allow-origin': '*',
+        'access-control-allow-methods': 'POST',
+        'access-control-allow-headers': 'authorization, content-type, idempotency-key, prefer, mcp-protocol-version',
+        'access-control-max-age': '86400',
+      },
+    ])
+    expect((await preflight(`/oauth/${name}`, {})).status, 'not a preflight').toBe(405)
+  },
+)
+
+it('DG-28: a preflight of the metadata is allowed, and one of a page or of the native dialect is not', async () => {
+  const answer = await preflight('/.well-known/oauth-authorization-server')
+  expect([answer.status, answer.headers['access-control-allow-methods']]).toEqual([200, 'GET, HEAD'])
+  for (const path of [
+    '/oauth/authorize',
+    '/auth/oauth/authorize',
+    '/auth/oauth/token',
+    '/1/me',
+    '/activate',
+    '/health/live',
+  ]) {
+    const refused = await preflight(path)
+    expect([path, refused.status, corsOf(refused)]).toEqual([path, 405, {}])
   }
 })
 

@@ -96,16 +96,36 @@ describe('what may be asked for', () => {
     expect(await everyRow(service)).toEqual(before)
   })
 
-  it.each(['fragment', 'form_post', 'web_message', 'jwt'])(
-    'DG-07: response_mode=%s is not another way out: the answer, if any, is in the query',
+  it.each(['fragment', 'form_post', 'web_message', 'jwt', 'QUERY'])(
+    'DG-07: response_mode=%s is refused, at every path and in a pushed request',
     async (response_mode) => {
-      const { window, at } = await openQuestion(service, { application, parameters: { ...challenge, response_mode } })
-      if (at.page.status === 400) return
-      const { left, page } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
-      expect([page.status, page.text, left?.hash]).toEqual([303, '', ''])
-      expect([...(left?.searchParams.keys() ?? [])]).toEqual(['code', 'iss'])
+      for (const path of ['/auth/oauth/authorize', '/1/auth/oauth/authorize', '/oauth/authorize']) {
+        for (const method of ['GET', 'POST'] as const) {
+          const answer = await authorize({ response_mode }, method, path)
+          expect([answer.status, answer.headers.location]).toEqual([400, undefined])
+          expect(answer.text).toContain('invalid_request: response_mode must be query, or left out.')
+        }
+      }
+      const { id: client_id, secret: client_secret } = application
+      const form = {
+        client_id,
+        client_secret,
+        response_type: 'code',
+        redirect_uri: CALLBACK,
+        ...challenge,
+        response_mode,
+      }
+      const pushed = await post(service.address, '/oauth/par', { form })
+      expect([pushed.status, pushed.body.error]).toEqual([400, 'invalid_request'])
     },
   )
+
+  it.each(['query', ''])('DG-07: response_mode=%j is what happens anyway', async (response_mode) => {
+    const { window } = await openQuestion(service, { application, parameters: { ...challenge, response_mode } })
+    const { left, page } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
+    expect([page.status, page.text, left?.hash]).toEqual([303, '', ''])
+    expect([...(left?.searchParams.keys() ?? [])]).toEqual(['code', 'iss'])
+  })
 })
 
 describe('who answers', () => {

@@ -286,6 +286,8 @@ export async function openedDialog(
     codeChallenge: makePkce().challenge,
     codeChallengeMethod: 'S256',
     requestedFrom: null,
+    responseMode: null,
+    resource: null,
     proven: false,
   })
   if (opened.outcome !== 'opened') throw new Error(`the dialog did not open: ${opened.outcome}`)
