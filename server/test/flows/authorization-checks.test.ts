@@ -389,12 +389,12 @@ describe('exchanging the dialog’s code', () => {
   )
 
   it.each([
-    ['another redirect address', { redirectUri: 'https://app.example/other' }],
-    ['another verifier', { codeVerifier: 'x'.repeat(43) }],
-    ['no verifier', { codeVerifier: null }],
-  ])('issues nothing: %s', async (_condition, given) => {
+    ['another redirect address', { redirectUri: 'https://app.example/other' }, 'invalid_grant'],
+    ['another verifier', { codeVerifier: 'x'.repeat(43) }, 'invalid_grant'],
+    ['no verifier', { codeVerifier: null }, 'verifier_missing'],
+  ])('issues nothing: %s', async (_condition, given, refusal) => {
     const scene = await createScene(service)
-    expect(await (await arrange(scene))(given)).toBe('invalid_grant')
+    expect(await (await arrange(scene))(given)).toBe(refusal)
     expect(await issuedTo(scene)).toEqual([])
   })
 })

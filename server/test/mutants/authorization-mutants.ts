@@ -259,22 +259,22 @@ const left: readonly Left[] = [
   [
     'exchange-application',
     'core/dialog/dialog.ts',
-    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
-    'given.redirectUri === dialog.redirectUri && given.proven',
+    'const fitsUnproven = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri',
+    'const fitsUnproven = given.redirectUri === dialog.redirectUri',
     'another application exchanges a stolen code of a dialog',
   ],
   [
     'exchange-address',
     'core/dialog/dialog.ts',
-    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
-    'given.applicationId === dialog.applicationId && given.proven',
+    'const fitsUnproven = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri',
+    'const fitsUnproven = given.applicationId === dialog.applicationId',
     'a code that was sent to one address is exchanged for another',
   ],
   [
     'exchange-verifier',
     'core/dialog/dialog.ts',
-    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven',
-    'given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri',
+    'const fits = fitsUnproven && given.proven',
+    'const fits = fitsUnproven',
     'a stolen code is exchanged without the verifier',
   ],
   [

@@ -75,6 +75,8 @@ export type Exchange = {
   readonly redirectUri: string
   /** The verifier matches the challenge; or there is no challenge and no verifier was sent. */
   readonly proven: boolean
+  /** There is a challenge, and no verifier was sent. */
+  readonly verifierMissing: boolean
   readonly leaseId: string
   readonly idempotencyKey: string | null
   /** When the request arrived, before it waited for a lock. */
@@ -92,6 +94,11 @@ export type ExchangeStep =
   /** Refused without a change. */
   | { readonly answer: 'not_valid' }
   /**
+   * Everything fits but for the verifier, which was not sent: refused without a change. A thief gains nothing by it, and
+   * the application that forgot it may send it.
+   */
+  | { readonly answer: 'verifier_missing' }
+  /**
    * Refused, and the code is invalidated: it was presented by the wrong client, or too late. Its grant was never
    * delivered.
    */
@@ -102,7 +109,8 @@ export type ExchangeStep =
 export function exchange(dialog: Dialog, given: Exchange): ExchangeStep {
   const status = dialogStatus(dialog, given.now)
   if (status !== 'allowed' && status !== 'used') return { answer: 'not_valid' }
-  const fits = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri && given.proven
+  const fitsUnproven = given.applicationId === dialog.applicationId && given.redirectUri === dialog.redirectUri
+  const fits = fitsUnproven && given.proven
   const repetition = fits && given.idempotencyKey !== null && given.idempotencyKey === dialog.delivery?.idempotencyKey
   if (status === 'used' && repetition && given.now < takenAt(dialog) + REPEAT_MS) return { answer: 'repeat' }
   // A request that arrived before the first one was answered is a concurrent duplicate of the same application, not a
@@ -113,6 +121,7 @@ export function exchange(dialog: Dialog, given: Exchange): ExchangeStep {
     return { answer: fits ? 'being_delivered' : 'not_valid' }
   }
   const late = given.now >= (dialog.decidedAt ?? 0) + given.codeLifetimeMs
+  if (fitsUnproven && given.verifierMissing && !late) return { answer: 'verifier_missing' }
   if (!fits || late) {
     return dialog.delivery ? { answer: 'not_valid' } : { answer: 'burn', next: { ...dialog, usedAt: given.now } }
   }

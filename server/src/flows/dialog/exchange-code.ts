@@ -38,6 +38,8 @@ export type ExchangeResult =
   | { readonly outcome: 'unavailable' }
   /** Forged, expired, exchanged before, wrong application, redirect URI or verifier: indistinguishable. */
   | { readonly outcome: 'invalid_grant' }
+  /** The dialog had a challenge, and the request has no verifier. The code is still valid. */
+  | { readonly outcome: 'verifier_missing' }
   | {
       readonly outcome: 'exchanged'
       readonly issued: IssuedTokenSet & { readonly state: string }
@@ -98,6 +100,7 @@ function tryExchange(
       applicationId,
       redirectUri: request.redirectUri,
       proven: isProven(dialog, request.codeVerifier),
+      verifierMissing: dialog.codeChallenge !== null && request.codeVerifier === null,
       leaseId,
       idempotencyKey,
       arrivedAt,
@@ -107,6 +110,8 @@ function tryExchange(
     switch (step.answer) {
       case 'not_valid':
         return INVALID_GRANT
+      case 'verifier_missing':
+        return { outcome: 'verifier_missing' }
       case 'being_delivered':
         return { outcome: 'being_delivered' }
       case 'burn':

@@ -3,6 +3,7 @@ import { formatScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   confirmExchangeSent,
+  type ExchangeResult,
   type ExchangeTicket,
   exchangeCode as exchange,
   releaseExchangeLost,
@@ -40,8 +41,7 @@ const exchangeHandler = readableByOwnPages('interface', async (context, request)
     codeVerifier: form.code_verifier,
     idempotencyKey: request.header('idempotency-key'),
   })
-  if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
-  if (result.outcome !== 'exchanged') return { refusal: result.outcome }
+  if (result.outcome !== 'exchanged') return refusedExchange(result)
   const { issued, ticket } = result
   const { accessToken, refreshToken, expiresInSeconds, scopes, state } = issued
   return {
@@ -56,6 +56,12 @@ const exchangeHandler = readableByOwnPages('interface', async (context, request)
     ...settling(context, ticket),
   }
 })
+
+export function refusedExchange({ outcome }: Exclude<ExchangeResult, { outcome: 'exchanged' }>): Answer {
+  if (outcome === 'unavailable') return { refusal: outcome, retryAfterSeconds: 2 }
+  if (outcome !== 'verifier_missing') return { refusal: outcome }
+  return { refusal: 'invalid_request', message: 'The parameter code_verifier is missing: the dialog had a challenge.' }
+}
 
 export function settling(context: Context, ticket: ExchangeTicket | null): Pick<Answer, 'whenSent'> {
   if (!ticket) return {}
@@ -72,7 +78,7 @@ export const exchangeCode = {
     tag: 'Dialog',
     summary: 'Exchange the dialog’s code for a token set',
     description:
-      'Once, within a minute of the user’s yes, by the application that opened the dialog, with the same `redirect_uri` and the verifier of its challenge. A wrong verifier or address spends the code. If the connection broke before the answer arrived, send the same request again.\n\nA code that comes back after its answer was sent is in two hands: it is refused, and the token set it led to ends. With an `Idempotency-Key` the same exchange gets the same answer again.',
+      'Once, within a minute of the user’s yes, by the application that opened the dialog, with the same `redirect_uri` and the verifier of its challenge. A wrong verifier or address spends the code; a missing verifier does not. If the connection broke before the answer arrived, send the same request again.\n\nA code that comes back after its answer was sent is in two hands: it is refused, and the token set it led to ends. With an `Idempotency-Key` the same exchange gets the same answer again.',
     security: ['applicationInForm', 'none'],
     form: exchangeForm,
     headers: {

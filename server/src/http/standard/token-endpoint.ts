@@ -19,7 +19,7 @@ import {
   tokenExpiresIn,
 } from '../fields.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
-import { refusedRefresh, settling } from '../grants/token-endpoints.ts'
+import { refusedExchange, refusedRefresh, settling } from '../grants/token-endpoints.ts'
 import type { ApiRequest, Endpoint } from '../route.ts'
 import { optional, parse, text } from '../schema.ts'
 import { asClient, type ClientRequest, clientFields, readClient, UNKNOWN_CLIENT } from './client.ts'
@@ -68,8 +68,7 @@ async function byCode(context: Context, { client, parameters }: ClientRequest, r
     codeVerifier: form.code_verifier,
     idempotencyKey: request.header('idempotency-key'),
   })
-  if (result.outcome === 'unavailable') return { refusal: 'unavailable', retryAfterSeconds: 2 }
-  if (result.outcome !== 'exchanged') return { refusal: result.outcome }
+  if (result.outcome !== 'exchanged') return refusedExchange(result)
   return { status: 200, fields: tokenFields(result.issued), ...settling(context, result.ticket) }
 }
 

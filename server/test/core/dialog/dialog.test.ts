@@ -44,6 +44,7 @@ function makeExchange(given: Partial<Exchange> = {}): Exchange {
     applicationId: 'app_000000000000',
     redirectUri: 'https://app.example/callback',
     proven: true,
+    verifierMissing: false,
     leaseId: 'lease-2',
     idempotencyKey: null,
     arrivedAt: now,
@@ -135,6 +136,8 @@ describe('the exchange', () => {
   const waits: ExchangeStep = { answer: 'being_delivered' }
   const replayed: ExchangeStep = { answer: 'replayed' }
   const repeat: ExchangeStep = { answer: 'repeat' }
+  const missing: ExchangeStep = { answer: 'verifier_missing' }
+  const forgotten = { proven: false, verifierMissing: true }
   const byKey = { idempotencyKey: 'key-1' }
   const after = (ms: number) => ({ now: NOW + ms })
 
@@ -148,6 +151,18 @@ describe('the exchange', () => {
     ['DG-10: by another application', allowed, { applicationId: 'app_other' }, burn(allowed)],
     ['DG-10: with another redirect address', allowed, { redirectUri: 'https://app.example/callback/' }, burn(allowed)],
     ['DG-10: with the wrong verifier', allowed, { proven: false }, burn(allowed)],
+    ['DG-11: without the verifier', allowed, forgotten, missing],
+    ['DG-11: without the verifier, too late', allowed, { ...forgotten, ...after(60_000) }, burn(allowed)],
+    [
+      'DG-11: without the verifier, by another application',
+      allowed,
+      { ...forgotten, applicationId: 'x' },
+      burn(allowed),
+    ],
+    ['DG-11: without the verifier, with another address', allowed, { ...forgotten, redirectUri: 'x' }, burn(allowed)],
+    ['DG-11: without the verifier, while another is being answered', leased, forgotten, nothing],
+    ['DG-11: without the verifier, after that', leased, { ...forgotten, ...after(20_000) }, missing],
+    ['DG-11: without the verifier, of one that was exchanged', used, forgotten, nothing],
     ['while another is being answered', leased, {}, waits],
     ['while another is being answered, with the wrong verifier', leased, { proven: false }, nothing],
     ['while another is being answered, to the last moment', leased, after(9_999), waits],
