@@ -241,7 +241,7 @@ checks(
     return () => outcome(revokeCredential(service.context, { ...by(scene), credential, variant: scene.pathVariant }))
   },
   [
-    ['another application presents it', anotherApplication, 'revoked'],
+    ['another application presents it', anotherApplication, 'foreign'],
     ['it is presented where access keys are revoked', keyPath, 'revoked'],
     ['the grant has ended', grantEnded, 'revoked'],
   ],

@@ -231,15 +231,15 @@ const left: readonly Left[] = [
   [
     'revoke-application',
     'flows/grants/revoke-credential.ts',
-    'if (locked?.grant.applicationId !== application.id) return',
-    'if (!locked) return',
+    "if (grant && grant.applicationId !== application.id) return { outcome: 'foreign' }",
+    '',
     'another application revokes a credential that is not its own',
   ],
   [
     'revoke-variant',
     'flows/grants/revoke-credential.ts',
-    'if (request.variant !== null && locked.grant.variant !== request.variant) return',
-    '',
+    'if (grant && (request.variant === null || grant.variant === request.variant)) {',
+    'if (grant) {',
     'the path for access keys ends a token set',
   ],
   [

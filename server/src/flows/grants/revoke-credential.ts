@@ -17,21 +17,25 @@ export type RevocationRequest = {
   readonly variant: Grant['variant'] | null
 }
 
-/** `revoked` also for an unknown, old or foreign credential: to this application it is invalid anyway. */
-export type RevocationResult = { readonly outcome: 'revoked' | 'invalid_application' }
+/**
+ * `revoked` also for an unknown or old credential: it is invalid anyway. `foreign`: it belongs to another application
+ * (RFC 7009, section 2.1), whether or not it still works, so that a finder does not learn that.
+ */
+export type RevocationResult = { readonly outcome: 'revoked' | 'foreign' | 'invalid_application' }
 
 export async function revokeCredential(context: Context, request: RevocationRequest): Promise<RevocationResult> {
   const application = context.applications.authenticate(request.applicationId, request.secret)
   if (!application) return { outcome: 'invalid_application' }
   const verified = context.verifyCredential(request.credential)
   if (!verified) return { outcome: 'revoked' }
-  await context.db.transaction(async (tx) => {
-    const locked = await lockGrantState(tx, verified.grantSecret)
-    if (locked?.grant.applicationId !== application.id) return
-    if (request.variant !== null && locked.grant.variant !== request.variant) return
-    await revokeGrant(tx, byApplication(locked.grant.applicationId), locked.grant, 'revoked_by_application')
+  return context.db.transaction(async (tx): Promise<RevocationResult> => {
+    const grant = (await lockGrantState(tx, verified.grantSecret))?.grant
+    if (grant && grant.applicationId !== application.id) return { outcome: 'foreign' }
+    if (grant && (request.variant === null || grant.variant === request.variant)) {
+      await revokeGrant(tx, byApplication(application.id), grant, 'revoked_by_application')
+    }
+    return { outcome: 'revoked' }
   })
-  return { outcome: 'revoked' }
 }
 
 /**

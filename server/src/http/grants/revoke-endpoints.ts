@@ -1,6 +1,6 @@
 /** Endpoints that revoke a credential in the native dialect, one for each variant. docs/interface.md, "Credentials". */
 import type { Context } from '../../flows/context.ts'
-import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
+import { type RevocationRequest, revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
 import { nothing, readableHeaders } from '../fields.ts'
 import type { Endpoint } from '../route.ts'
@@ -25,11 +25,11 @@ export const revokeTokenSet = {
     tag: 'Credentials',
     summary: 'Give up a token set',
     description:
-      'For when the user signs out of your application or removes it. The access token and the refresh token end, whichever of the two you send. The answer is the same if there was nothing to end.',
+      'For when the user signs out of your application or removes it. The access token and the refresh token end, whichever of the two you send. The answer is the same if there was nothing to end. One of another application is refused.',
     security: ['applicationInForm', 'none'],
     form: revokeTokenForm,
     answers: { 200: { description: 'It does not work any more.', body: nothing, headers: readableHeaders } },
-    refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+    refusals: ['invalid_request', 'invalid_grant', 'invalid_application', 'unavailable'],
     samples: [{ label: 'Give up', send: ['SVCappid', 'SVCsecret', 'token'] }],
   },
 } as const satisfies Endpoint
@@ -41,10 +41,14 @@ const revokeKeyHandler = readableByOwnPages('interface', async (context, request
   return revoke(context, { ...applicationIn(form), credential: form.access_key, variant: 'access_key' })
 })
 
-async function revoke(context: Context, request: Parameters<typeof revokeCredential>[1]): Promise<Answer> {
+export async function revoke(context: Context, request: RevocationRequest): Promise<Answer> {
   const { outcome } = await revokeCredential(context, request)
-  return outcome === 'revoked' ? { status: 200, fields: {} } : { refusal: outcome }
+  if (outcome === 'invalid_application') return { refusal: outcome }
+  if (outcome === 'foreign') return { refusal: 'invalid_grant', message: FOREIGN }
+  return { status: 200, fields: {} }
 }
+
+const FOREIGN = 'The credential was issued to another application, and is not revoked.'
 
 export const revokeAccessKey = {
   method: 'POST',
@@ -55,11 +59,12 @@ export const revokeAccessKey = {
     id: 'revokeAccessKey',
     tag: 'Credentials',
     summary: 'Give up an access key',
-    description: 'The key ends at once, and so does one that it replaced. The answer is the same if there was none.',
+    description:
+      'The key ends at once, and so does one that it replaced. The answer is the same if there was none. One of another application is refused.',
     security: ['applicationInForm', 'none'],
     form: revokeKeyForm,
     answers: { 200: { description: 'It does not work any more.', body: nothing } },
-    refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+    refusals: ['invalid_request', 'invalid_grant', 'invalid_application', 'unavailable'],
     samples: [{ label: 'Give up', send: ['SVCappid', 'SVCsecret', 'access_key'] }],
   },
 } as const satisfies Endpoint

@@ -1,6 +1,5 @@
 /** POST /oauth/introspect (RFC 7662) and POST /oauth/revoke (RFC 7009). */
 import { checkCredential, type ValidCredential } from '../../flows/grants/check-credential.ts'
-import { revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'
 import {
   accountExternalId,
@@ -16,6 +15,7 @@ import {
 } from '../fields.ts'
 import { externalIds } from '../grants/credential-endpoints.ts'
 import { readableByOwnPages } from '../grants/own-pages.ts'
+import { revoke } from '../grants/revoke-endpoints.ts'
 import type { Endpoint, Handler } from '../route.ts'
 import { boolean, integer, optional, parse, text } from '../schema.ts'
 import { asClient, clientFields, readClient, UNKNOWN_CLIENT } from './client.ts'
@@ -114,8 +114,7 @@ export const introspect = {
 const revokeHandler = readableByOwnPages('standard', async (context, request) => {
   const { client, parameters } = readClient(request)
   const credential = parse(revokeForm, parameters).token
-  const { outcome } = await revokeCredential(context, { ...client, credential, variant: null })
-  return outcome === 'revoked' ? { status: 200, fields: {} } : UNKNOWN_CLIENT
+  return revoke(context, { ...client, credential, variant: null })
 })
 
 export const revokeToken = {
@@ -128,9 +127,9 @@ export const revokeToken = {
     ...asClient,
     summary: 'Give up a credential',
     description:
-      'RFC 7009. Everything that comes from the same yes ends: access token, refresh token, access key. The answer is the same if there was nothing to end.',
+      'RFC 7009. Everything that comes from the same yes ends: access token, refresh token, access key. The answer is the same if there was nothing to end. A credential of another application is refused (section 2.1).',
     form: revokeForm,
     answers: { 200: { description: 'It does not work any more.', body: nothing, headers: readableHeaders } },
-    refusals: ['invalid_request', 'invalid_application', 'unavailable'],
+    refusals: ['invalid_request', 'invalid_grant', 'invalid_application', 'unavailable'],
   },
 } as const satisfies Endpoint

@@ -182,14 +182,23 @@ describe('TK-10: a credential of another application', () => {
     ['another application', {}],
     ['a public application', { public: true }],
     ['a resource server', { resourceServer: true }],
-  ])('%s learns nothing, and nothing changes', async (_who, given) => {
+  ])('%s is refused, learns not even whether it still works, and nothing changes', async (_who, given) => {
     const stranger = await makeDialogApplication(service, { redirectUris: [CALLBACK], ...given })
-    const [token, key] = [await connect(service), await connect(service, { variant: 'key' })]
+    const [token, key, dead] = [
+      await connect(service),
+      await connect(service, { variant: 'key' }),
+      await connect(service),
+    ]
+    await postNative(service, service.application, '/auth/oauth/revoke', { token: dead.credential })
+    await service.context.grantCache.pull()
     const before = await restingRows(service)
     for (const [, give] of [...tokenRoutes, ...keyRoutes]) {
-      for (const text of [token.credential, token.refreshToken, key.credential]) {
-        expect(told(await give(stranger, text))).toEqual(NOTHING)
+      const answers = []
+      for (const text of [token.credential, token.refreshToken, key.credential, dead.credential, dead.refreshToken]) {
+        answers.push(await give(stranger, text))
       }
+      expect(answers.map(({ status, body }) => [status, body.error])).toEqual(Array(5).fill([400, 'invalid_grant']))
+      expect(new Set(answers.map(({ text }) => text)).size).toBe(1)
     }
     expect(await restingRows(service)).toEqual(before)
     for (const { credential } of [token, key]) expect((await askMe(service, credential)).status).toBe(200)
