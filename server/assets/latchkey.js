@@ -186,7 +186,7 @@ class LocalTime extends HTMLElement {
 /**
  * Answers that cannot be pressed by a pointer before one can have read the question: whoever opened this window could have
  * put it under a click that was meant for something else. The keyboard is not concerned. Nor can access be allowed, in any
- * way, before every warning and every field was on the screen: the press shows the next one instead.
+ * way, before every permission, warning and field was on the screen: the press shows the next one instead.
  */
 class SteadyAnswers extends HTMLElement {
   #timer = 0
@@ -211,8 +211,9 @@ class SteadyAnswers extends HTMLElement {
   /** An element was seen when its end was: it may be taller than the window, and the answers stand above the end of the window. */
   #watch() {
     for (const each of document.querySelectorAll('.must-see')) this.#unseen.add(each)
+    const bar = this.closest('.sticky') ?? this
     const look = () => {
-      const bottom = Math.min(window.innerHeight, this.getBoundingClientRect().top)
+      const bottom = Math.min(window.innerHeight, bar.getBoundingClientRect().top)
       for (const each of this.#unseen) {
         const end = each.getBoundingClientRect().bottom
         if (end > 0 && end <= bottom) this.#unseen.delete(each)
@@ -231,7 +232,7 @@ class SteadyAnswers extends HTMLElement {
     first.tabIndex = -1
     const field = first.querySelector('input') ?? first
     field.focus({ preventScroll: true })
-    first.scrollIntoView({ block: 'center' })
+    first.scrollIntoView()
   }
 
   #settle() {

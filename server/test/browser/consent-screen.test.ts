@@ -1,12 +1,14 @@
 /** Consent pages on the screen of a phone: what decides is in sight, and nothing dangerous can be overlooked. */
 import type { Page } from 'playwright-core'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { overhang } from '../rig/browser/chromium.ts'
-import { chooseLanguage, enterCode, press, signIn } from '../rig/browser/clicks.ts'
+import { chooseLanguage, enterCode, press, readAll, signIn } from '../rig/browser/clicks.ts'
+import { chooseAccount } from '../rig/browser/dialog-browsing.ts'
+import { CALLBACK, type MadeApplication, type MadeUser, makeApplication, makeUser } from '../rig/make.ts'
 import { everyAnswer } from '../rig/pages/every-answer.ts'
 import { openViewers, type Viewers } from '../rig/pages/every-page.ts'
-import { HAMBURG, LISBON } from '../rig/scenes/northwind.ts'
+import { HAMBURG, LISBON, PASSWORD } from '../rig/scenes/northwind.ts'
 
 const browsing = useBrowsing()
 
@@ -87,15 +89,13 @@ describe('what has to be seen', () => {
     const page = await openConsent()
     await page.setViewportSize(LOW)
     await page.reload()
-    const dangerous = page.locator('.dangerous')
+    const [first] = await page.locator('.permissions > li').all()
     expect(await outOfSight(page, ['.dangerous'])).toHaveLength(1)
     expect(await page.locator(ALLOW).getAttribute('aria-disabled')).toBe('true')
     await expect.poll(() => page.locator(CANCEL).getAttribute('aria-disabled')).toBe(null)
-    // With the mouse itself: a locator would scroll first.
-    const box = await page.locator(ALLOW).boundingBox()
-    await page.mouse.click((box?.x ?? 0) + 20, (box?.y ?? 0) + 20)
-    expect(await outOfSight(page, ['.dangerous'])).toEqual([])
-    expect(await dangerous.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
+    await clickAllow(page)
+    expect(await outOfSight(page, ['#can', '.permissions > li'])).toEqual([])
+    expect(await first?.evaluate((element) => element === element.ownerDocument.activeElement)).toBe(true)
     await expect.poll(() => page.locator(ALLOW).getAttribute('aria-disabled')).toBe(null)
     await press(page, ALLOW)
     expect(await page.locator('.sign.granted').count()).toBe(1)
@@ -114,10 +114,9 @@ describe('what has to be seen', () => {
     const page = await openConsent({ from: LISBON })
     await page.setViewportSize(LOW)
     await page.reload()
-    for (let press = 0; press < 5 && (await page.locator('#last_group:focus').count()) === 0; press += 1) {
-      await page.locator(ALLOW).evaluate((button: HTMLElement) => button.focus({ preventScroll: true }))
-      await page.keyboard.press('Enter')
-    }
+    await readAll(page, '.must-see:not(:has(#last_group))', 'end')
+    await page.locator(ALLOW).evaluate((button: HTMLElement) => button.focus({ preventScroll: true }))
+    await page.keyboard.press('Enter')
     expect(await page.locator('#last_group:focus').count()).toBe(1)
     expect(await outOfSight(page, ['#last_group'])).toEqual([])
   })
@@ -133,3 +132,97 @@ describe('what has to be seen', () => {
     expect(answers?.y).toBeGreaterThan(LOW.height)
   })
 })
+
+describe('with five permissions', () => {
+  const SCOPES = ['orders:read', 'orders:write', 'stock:read', 'displays:write', 'invoices:read']
+  const SCREENS = [
+    { width: 390, height: 844 },
+    { width: 390, height: 667 },
+    { width: 1280, height: 720 },
+    { width: 1366, height: 650 },
+    { width: 1440, height: 900 },
+  ].map((screen) => ({ ...screen, name: `${screen.width} by ${screen.height}` }))
+  let application: MadeApplication
+  let user: MadeUser
+
+  beforeAll(async () => {
+    const { service, slug } = browsing.northwind
+    const { db, applications } = service.context
+    const wanted = { name: 'Field Service', allowedScopes: SCOPES, defaultScopes: SCOPES, redirectUris: [CALLBACK] }
+    application = await makeApplication(db, service.config, 'makers', wanted)
+    await applications.refresh()
+    user = await makeUser(db, slug, { holds: SCOPES, password: PASSWORD })
+  })
+
+  const deviceFlow = async (page: Page) => {
+    const { user_code } = await browsing.northwind.ask(application)
+    await enterCode(page, user_code)
+  }
+  const dialog = async (page: Page) => {
+    const query = new URLSearchParams({
+      client_id: application.id,
+      response_type: 'code',
+      redirect_uri: CALLBACK,
+      scope: SCOPES.join(','),
+    })
+    await page.goto(`${browsing.northwind.service.config.publicUrl}/1/auth/oauth/authorize?${query}`)
+    await chooseAccount(page)
+  }
+
+  /** Moves focus to the answer as the keyboard does, which scrolls. */
+  const tabToAllow = async (page: Page) => {
+    for (let tabs = 0; (await page.locator(`${ALLOW}:focus`).count()) === 0; tabs += 1) {
+      if (tabs === 20) throw new Error('the keyboard does not reach the answer')
+      await page.keyboard.press('Tab')
+    }
+  }
+  const WAYS = {
+    mouse: { reach: async () => {}, press: clickAllow },
+    keyboard: { reach: tabToAllow, press: (page: Page) => page.keyboard.press('Enter') },
+  }
+
+  const cases = SCREENS.flatMap((screen) =>
+    Object.entries({ 'the device flow': deviceFlow, 'the dialog': dialog }).flatMap(([flow, open]) =>
+      Object.entries(WAYS).map(([by, way]) => ({ ...screen, ...way, flow, open, by })),
+    ),
+  )
+
+  test.each(cases)('at $name in $flow, nobody allows by $by what was not on the screen', async (each) => {
+    const { width, height, open, reach, press } = each
+    const page = await browsing.openAlone({
+      viewport: { width, height },
+      extraHTTPHeaders: { 'x-forwarded-for': HAMBURG },
+    })
+    await page.route(`${CALLBACK}**`, (route) => route.fulfill({ body: 'connected' }))
+    await signIn(page, user)
+    await open(page)
+    expect(await page.locator('.permissions > li').count()).toBe(SCOPES.length)
+    const seen = new Set<string>()
+    for (let answers = 0; answers < 3 && (await page.locator(ALLOW).count()) > 0; answers += 1) {
+      await expect.poll(() => page.locator(CANCEL).getAttribute('aria-disabled')).toBe(null)
+      await reach(page)
+      for (const permission of await inSight(page)) seen.add(permission)
+      const allowed = (await page.locator(ALLOW).getAttribute('aria-disabled')) === null
+      await (allowed ? Promise.all([page.waitForEvent('load'), press(page)]) : press(page))
+    }
+    expect([...seen]).toHaveLength(SCOPES.length)
+    expect(await page.locator(ALLOW).count()).toBe(0)
+  })
+})
+
+/** With the mouse itself: a locator would scroll first. */
+async function clickAllow(page: Page): Promise<void> {
+  const box = await page.locator(ALLOW).boundingBox()
+  await page.mouse.click((box?.x ?? 0) + 20, (box?.y ?? 0) + 20)
+}
+
+/** Permissions that end within the window, and not behind the answers. */
+async function inSight(page: Page): Promise<string[]> {
+  const bar = (await page.locator('.sticky').boundingBox())?.y ?? 0
+  const shown: string[] = []
+  for (const each of await page.locator('.permissions > li').all()) {
+    const box = await each.boundingBox()
+    if (box && box.y >= 0 && box.y + box.height <= bar) shown.push((await each.textContent()) ?? '')
+  }
+  return shown
+}

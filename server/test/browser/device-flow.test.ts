@@ -145,6 +145,7 @@ test('the keyboard is enough from signing in to the decision, with a visible foc
   await heading(page).getByText('Acme Signage wants access to').waitFor()
   await tabTo(page, t('consent.cancel'))
   expect(await tabTo(page, t('consent.allow'))).toBe(1)
+  await page.locator('button[value=allow]:focus:not([aria-disabled])').waitFor()
   await keyboard.press('Enter')
   await heading(page).getByText(t('decided.granted')).waitFor()
   expect((await device().poll(code.device_code)).status).toBe(200)

@@ -6,7 +6,7 @@ import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { overhang } from '../rig/browser/chromium.ts'
-import { chooseLanguage, press, pressAccount, submit } from '../rig/browser/clicks.ts'
+import { chooseLanguage, decide, press, pressAccount, submit } from '../rig/browser/clicks.ts'
 import {
   answerAndClose,
   chooseAccount,
@@ -195,7 +195,7 @@ describe('without a window of its own', () => {
     await page.locator('#typed').waitFor()
     await goToQuestion(page, browsing.northwind.ann)
     const question = page.url()
-    await press(page, 'button[value=allow]')
+    await decide(page, 'allow')
     await says(page, GRANTED)
     await expectWorkingTokens(page)
     await page.goBack()
@@ -214,7 +214,7 @@ describe('without a window of its own', () => {
     await page.goto(dialogs.onServer.origin)
     await press(page, '#here')
     await goToQuestion(page, ann)
-    await press(page, 'button[value=allow]')
+    await decide(page, 'allow')
     await says(page, GRANTED.replaceAll(',', ' '))
     expect(dialogs.onServer.knows.at(-1)).toMatchObject({ user: ann.id })
   })

@@ -53,7 +53,7 @@ export function Permissions({ frame, model }: { readonly frame: Frame; readonly 
 
 function Given({ words, permission }: { readonly words: Words; readonly permission: Permission }) {
   return (
-    <li class={permission.dangerous ? 'dangerous must-see' : undefined}>
+    <li class={permission.dangerous ? 'must-see dangerous' : 'must-see'}>
       <Icon name={permission.dangerous ? 'warning' : 'check'} />
       <div>
         {permission.title}

@@ -6,7 +6,7 @@ import { type PopupApplication, startPopupApplication } from '../network/popup-a
 import { type Northwind, PASSWORD, startNorthwind } from '../scenes/northwind.ts'
 import { type Browsing, useBrowsing } from './browsing.ts'
 import { watchViolations } from './chromium.ts'
-import { pressAccount, signInHere } from './clicks.ts'
+import { pressAccount, readAll, signInHere } from './clicks.ts'
 
 export type DialogBrowsing = {
   readonly browsing: Browsing
@@ -97,6 +97,7 @@ export async function goToQuestion(popup: Page, user: MadeUser): Promise<void> {
 
 /** The callback page of the application has received the answer and closes the popup. */
 export async function answerAndClose(popup: Page, decision: 'allow' | 'cancel'): Promise<void> {
+  await readAll(popup)
   await Promise.all([popup.waitForEvent('close'), popup.click(`button[name=decision][value=${decision}]`)])
 }
 
