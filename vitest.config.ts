@@ -44,7 +44,7 @@ const FAULTS = [
 ]
 
 const TIMING = [
-  'server/test/attacks/limits/{chunked-bodies,expressions,herd,overload,silent-clients}.test.ts',
+  'server/test/attacks/limits/{chunked-bodies,expressions,herd,hostile-forms,overload,silent-clients}.test.ts',
   'server/test/attacks/applications/secret-timing.test.ts',
   'server/test/attacks/web/answer-timing.test.ts',
   'server/test/cli/start-up.test.ts',

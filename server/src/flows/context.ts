@@ -10,6 +10,7 @@ import type { Events } from '../events.ts'
 import type { DecisionBus } from '../gate/decision-bus.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
+import type { MinuteWindows } from '../gate/minute-windows.ts'
 import type { SignInFailures } from '../gate/sign-in-failures.ts'
 import type { GeoIp } from '../geoip.ts'
 import type { HostService } from '../host-service.ts'
@@ -62,6 +63,8 @@ export type Context = {
   readonly earlyPolls: EarlyPolls
   readonly tasks: Tasks
   readonly passwords: Passwords
+  /** Passwords that were chosen, by link and by session. */
+  readonly passwordChoices: MinuteWindows
   readonly attempts: Attempts
   readonly refusals: Refusals
   readonly geoip: GeoIp

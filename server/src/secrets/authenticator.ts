@@ -4,6 +4,7 @@
  */
 import { HOTP, Secret, TOTP } from 'otpauth'
 import { asciiDigit } from '../core/device/user-code.ts'
+import { MAX_TYPED_CODE, nfkc } from '../core/nfkc.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
@@ -49,7 +50,7 @@ export function checkAuthenticatorCode(secret: Buffer, typed: string, now: numbe
 
 /** Apps show codes in groups, and keyboards of other scripts have their own digits. */
 function readDigits(typed: string): string {
-  const compact = typed.normalize('NFKC').replace(/[\s\p{Pd}\p{Cf}]/gu, '')
+  const compact = nfkc(typed, MAX_TYPED_CODE).replace(/[\s\p{Pd}\p{Cf}]/gu, '')
   return Array.from(compact, (character) => asciiDigit(character) ?? character).join('')
 }
 

@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { type Algorithm, hash, verify } from '@node-rs/argon2'
 import { verify as verifyBcrypt } from '@node-rs/bcrypt'
 import type { Source } from '../core/network.ts'
-import { MAX_CHARACTERS } from '../core/sign-in/password.ts'
+import { MAX_CHARACTERS, normalised } from '../core/sign-in/password.ts'
 import { equalSecrets } from './mac.ts'
 import { createPasswordQueue, type Stranger } from './password-queue.ts'
 
@@ -18,11 +18,6 @@ const ARGON2ID = 2 as Algorithm
 export async function digestPassword(password: string): Promise<string> {
   if (Array.from(normalised(password)).length > MAX_CHARACTERS) throw new RangeError('the password is too long')
   return hash(normalised(password), { algorithm: ARGON2ID, memoryCost: 19_456, timeCost: 2, parallelism: 1 })
-}
-
-/** Keyboards send é as one character or as two; both are the same password. */
-function normalised(password: string): string {
-  return password.normalize('NFKC')
 }
 
 /** A null digest (no such user, or one without a password) takes as long as a wrong password. */

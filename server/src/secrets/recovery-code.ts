@@ -3,6 +3,7 @@
  * digests; 50 random bits, and guesses are counted like those of authenticator codes.
  */
 import { asciiDigit } from '../core/device/user-code.ts'
+import { MAX_TYPED_CODE, nfkc } from '../core/nfkc.ts'
 import type { Keyset, SigningKey } from './keyset.ts'
 import { mac } from './mac.ts'
 import { randomText } from './random.ts'
@@ -32,8 +33,7 @@ function digestWith(key: SigningKey, userId: string, code: string): Buffer {
 
 /** Any case, spaces and dashes, other scripts' digits; o is read as 0, i and l as 1, which the codes do not contain. */
 function readCode(typed: string): string {
-  const compact = typed
-    .normalize('NFKC')
+  const compact = nfkc(typed, MAX_TYPED_CODE)
     .replace(/[\s\p{Pd}\p{Cf}]/gu, '')
     .toLowerCase()
   const digits = Array.from(compact, (character) => asciiDigit(character) ?? character).join('')

@@ -3,6 +3,8 @@
  * is that of @zxcvbn-ts/language-common; it is loaded when a password is chosen, because nothing else needs it.
  */
 
+import { normalised } from '../core/sign-in/password.ts'
+
 /** Shorter stems, context words and runs (`qwe`, `123`, `aaa`) match too much by accident. */
 const MIN_PIECE = 3
 /** A password made of three unrelated words is a passphrase. */
@@ -34,16 +36,21 @@ type KeyboardGraph = Readonly<Record<string, readonly (string | null)[]>>
 
 function createIsCommonPassword(listed: readonly string[], keyboards: readonly KeyboardGraph[]): IsCommonPassword {
   const stems = stemsOf(listed)
+  const stemLengths = lengthsOf(stems)
   const layouts = [...keyboards.map(stepsOf), new Set(SEQUENCES.flatMap(pairsOf))]
-  const isRun = (characters: readonly string[]) =>
-    layouts.some((steps) => characters.every((each, at) => at === 0 || isStep(steps, characters[at - 1] ?? '', each)))
 
   return (password, context) => {
     const words = wordsOf(context)
-    const whole = password.normalize('NFKC').toLowerCase()
-    const variants = [whole, repeatedPart(whole), withoutEnd(whole), withoutEnds(whole)].filter((text) => text !== '')
-    return isNumber(whole) || variants.some((text) => minStems(text, { stems, words, isRun }) <= MAX_STEMS)
+    const lengths = [...new Set([...stemLengths, ...lengthsOf(words)])].filter((length) => length >= MIN_PIECE)
+    const whole = normalised(password).toLowerCase()
+    const variants = new Set([whole, repeatedPart(whole), withoutEnd(whole), withoutEnds(whole)])
+    variants.delete('')
+    return isNumber(whole) || [...variants].some((text) => isMadeOf(text, { stems, words, lengths, layouts }))
   }
+}
+
+function lengthsOf(texts: ReadonlySet<string>): ReadonlySet<number> {
+  return new Set(Array.from(texts, (text) => Array.from(text).length))
 }
 
 /** `dragon12` lists `dragon`, too: only the digits differ from one user to the next. */
@@ -94,7 +101,7 @@ function folded(text: string): string {
 /** The user's e-mail address and its parts, the names of the account and the service: public knowledge. */
 function wordsOf(context: readonly string[]): ReadonlySet<string> {
   const words = context
-    .map((each) => each.normalize('NFKC').toLowerCase())
+    .map((each) => normalised(each).toLowerCase())
     .flatMap((each) => [each, ...each.split('@', 1), ...each.split(/[^\p{L}\p{N}]/u)])
   return new Set(words.map(folded))
 }
@@ -119,29 +126,45 @@ function isStep(steps: ReadonlySet<string>, from: string, to: string): boolean {
 type Pieces = {
   readonly stems: ReadonlySet<string>
   readonly words: ReadonlySet<string>
-  readonly isRun: (characters: readonly string[]) => boolean
+  /** Of stems and words. */
+  readonly lengths: readonly number[]
+  readonly layouts: readonly ReadonlySet<string>[]
 }
 
 /**
- * The fewest listed stems that make up the text together with runs, context words and separators, which count nothing.
- * Infinity: the text has another part.
+ * Whether the text is made up of few listed stems together with runs, context words and separators, which count nothing.
+ * Takes time in proportion to the length of the text: it is checked while others wait.
  */
-function minStems(text: string, { stems, words, isRun }: Pieces): number {
+function isMadeOf(text: string, { stems, words, lengths, layouts }: Pieces): boolean {
   const characters = Array.from(text)
-  const fold = Array.from(folded(text))
+  const fold = folded(text)
+  /** Positions in `fold`: some characters are two code units. */
+  const at: number[] = [0]
+  /** The fewest stems before each position; Infinity: there is something else before it. */
   const min: number[] = [0]
+  const runs = layouts.map((steps) => ({ steps, start: 0, before: Infinity }))
   for (let end = 1; end <= characters.length; end += 1) {
-    let best = isSeparator(characters[end - 1] ?? '') ? (min[end - 1] ?? Infinity) : Infinity
-    for (let start = end - MIN_PIECE; start >= 0; start -= 1) {
-      const before = min[start] ?? Infinity
+    const character = characters[end - 1] ?? ''
+    at.push((at[end - 1] ?? 0) + character.length)
+    let best = isSeparator(character) ? (min[end - 1] ?? Infinity) : Infinity
+    for (const run of runs) {
+      if (end > 1 && !isStep(run.steps, characters[end - 2] ?? '', character)) {
+        run.start = end - 1
+        run.before = Infinity
+      }
+      if (end - run.start >= MIN_PIECE) run.before = Math.min(run.before, min[end - MIN_PIECE] ?? Infinity)
+      best = Math.min(best, run.before)
+    }
+    for (const length of lengths) {
+      const before = min[end - length] ?? Infinity
       if (before >= best) continue
-      const piece = fold.slice(start, end).join('')
-      if (words.has(piece) || isRun(characters.slice(start, end))) best = before
-      else if (stems.has(piece)) best = Math.min(best, before + 1)
+      const piece = fold.slice(at[end - length], at[end])
+      if (words.has(piece)) best = before
+      else if (before < MAX_STEMS && stems.has(piece)) best = Math.min(best, before + 1)
     }
     min.push(best)
   }
-  return min[characters.length] ?? Infinity
+  return min.at(-1) !== Infinity
 }
 
 function isSeparator(character: string): boolean {

@@ -175,6 +175,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'RL-14': 'Clients do not read their answers.',
   'RL-15': 'Grants and recoveries fill a mailbox.',
   'RL-16': 'A form that is expensive to read delays everybody.',
+  'RL-17': 'A password or code that is expensive to judge delays everybody.',
   // Developers and operators
   'AD-01': 'A text that others wrote runs in a console.',
   'AD-02': 'An application becomes another one after it was approved.',

@@ -85,7 +85,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'browser/sign-in',
     'browser/what-is-loaded',
   ],
-  password: ['attacks/sign-in/signing-in', 'attacks/sign-in/stuffing'],
+  password: ['attacks/limits/hostile-forms', 'attacks/sign-in/signing-in', 'attacks/sign-in/stuffing'],
   passkey: ['browser/minute', 'browser/passkeys'],
   second_factor: ['attacks/sign-in/second-factor'],
   own_origin: [

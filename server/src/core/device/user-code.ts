@@ -6,6 +6,8 @@
  * look-up. So a mistyped code costs no attempt, and a well-formed miss is almost certainly a guess.
  */
 
+import { MAX_TYPED_CODE, nfkc } from '../nfkc.ts'
+
 /** Damm's quasigroup of order 10; because of the zero diagonal, the check digit brings the interim digit back to 0. */
 const DAMM = [
   [0, 3, 1, 7, 5, 9, 8, 6, 4, 2],
@@ -58,7 +60,7 @@ const SEPARATORS = /[\s\p{Pd}\p{Cf}._·]/gu
 
 /** Parses a typed or pasted code, in any script and grouping, into its canonical form. */
 export function readTypedCode(typed: string): TypedCode {
-  const compact = typed.normalize('NFKC').replace(SEPARATORS, '')
+  const compact = nfkc(typed, MAX_TYPED_CODE).replace(SEPARATORS, '')
   if (compact === '') return { answer: 'empty' }
   const digits = Array.from(compact, asciiDigit)
   if (digits.includes(null)) return { answer: 'mistyped', digits: digits.filter((digit) => digit !== null).length }
@@ -94,6 +96,6 @@ export function groupDigits(userCode: string): string {
 
 /** Whether `typed` is the last group of a user code. Compares digits only: accepts any script and spacing. */
 export function isLastGroup(userCode: string, typed: string): boolean {
-  const digits = Array.from(typed.normalize('NFKC'), asciiDigit).filter((digit) => digit !== null)
+  const digits = Array.from(nfkc(typed, MAX_TYPED_CODE), asciiDigit).filter((digit) => digit !== null)
   return digits.join('') === groupDigits(userCode).split(' ').at(-1)
 }

@@ -1,4 +1,5 @@
 /** Password rules, checked before hashing. docs/interface.md, "Signing in". */
+import { nfkc } from '../nfkc.ts'
 
 export const MIN_CHARACTERS = 12
 export const MAX_CHARACTERS = 256
@@ -13,14 +14,14 @@ export function passwordProblem(
   const characters = Array.from(password).length
   if (characters < MIN_CHARACTERS) return 'too_short'
   if (characters > MAX_CHARACTERS) return 'too_long'
-  if (isCommon(given.password)) return 'common'
-  return password === normalised(given.again) ? null : 'differ'
+  if (password !== normalised(given.again)) return 'differ'
+  return isCommon(password) ? 'common' : null
 }
 
-/**
- * Same normalisation as for hashing (secrets/password.ts): keyboards send é as one character or as two (NIST SP
- * 800-63B, 3.1.1).
- */
-function normalised(password: string): string {
-  return password.normalize('NFKC')
+/** Code units of the longest password: four of them may become one character. */
+const MAX_CODE_UNITS = 4 * MAX_CHARACTERS
+
+/** As it is compared and hashed (NIST SP 800-63B, 3.1.1). A password that is too long stays too long. */
+export function normalised(password: string): string {
+  return nfkc(password, MAX_CODE_UNITS + 1)
 }

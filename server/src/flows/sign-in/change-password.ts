@@ -1,6 +1,5 @@
 /** A signed-in user changes the password. */
 import { byUser } from '../../core/audit/actor.ts'
-import type { PasswordProblem } from '../../core/sign-in/password.ts'
 import { digestAddress } from '../../secrets/web-texts.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
 import { spendPasswordLinks } from '../../store/sign-in/links.ts'
@@ -8,17 +7,14 @@ import { lockSession, readSignInUser, savePassword } from '../../store/sign-in/m
 import { deleteSessions, type HostAccount, type SessionUser } from '../../store/sign-in/sessions.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
-import { problemOfPassword, publicNames } from './chosen-password.ts'
+import { type RefusedChoice, refuseChoice } from './chosen-password.ts'
 import { recordChange } from './method-changes.ts'
 import { attemptOf, type Refused, sourceOf, withAttempt } from './prove.ts'
 import type { Browser } from './sessions.ts'
 
 export type PasswordChange = { readonly current: string; readonly password: string; readonly again: string }
 
-export type PasswordChangeResult =
-  | { readonly outcome: 'changed' }
-  | { readonly outcome: 'unfit'; readonly problem: PasswordProblem }
-  | Refused
+export type PasswordChangeResult = { readonly outcome: 'changed' } | RefusedChoice | Refused
 
 /** Changes the password and ends all other sessions, so that an attacker with the old password is signed out. */
 export async function changePassword(
@@ -28,8 +24,8 @@ export async function changePassword(
   given: PasswordChange,
   browser: Browser,
 ): Promise<PasswordChangeResult> {
-  const problem = await problemOfPassword(given, { email: sessionUser.email, names: publicNames(context, account) })
-  if (problem) return { outcome: 'unfit', problem }
+  const refused = await refuseChoice(context, sessionUser.session.id, given, account, sessionUser.email)
+  if (refused) return refused
   const user = await readSignInUser(context.db, account.id, sessionUser.id)
   if (!user) return { outcome: 'wrong' }
   const address = digestAddress(context.config.keys, account.id, user.email)

@@ -6,6 +6,27 @@ import type { Context } from '../context.ts'
 
 const PRODUCT = 'Latchkey'
 
+/** Passwords that one mailed link, and one session, may choose in a minute. */
+export const MAX_CHOICES = 10
+
+export type RefusedChoice =
+  | { readonly outcome: 'unfit'; readonly problem: PasswordProblem }
+  | { readonly outcome: 'locked'; readonly waitMs: number }
+
+/** Null: the password may be used. `by`: the id of the link or the session. */
+export async function refuseChoice(
+  context: Context,
+  by: string,
+  given: { readonly password: string; readonly again: string },
+  account: HostAccount,
+  email: string,
+): Promise<RefusedChoice | null> {
+  const taken = context.passwordChoices.take(by)
+  if (!taken.passed) return { outcome: 'locked', waitMs: taken.waitMs }
+  const problem = await problemOfPassword(given, { email, names: publicNames(context, account) })
+  return problem && { outcome: 'unfit', problem }
+}
+
 /** `names`: of the account and the service. Anyone can know them, like the e-mail address. */
 export async function problemOfPassword(
   given: { readonly password: string; readonly again: string },
@@ -15,6 +36,6 @@ export async function problemOfPassword(
   return passwordProblem(given, (password) => isCommon(password, [PRODUCT, user.email, ...user.names]))
 }
 
-export function publicNames({ config }: Context, account: HostAccount): readonly string[] {
+function publicNames({ config }: Context, account: HostAccount): readonly string[] {
   return [config.serviceName, account.slug, account.name, new URL(config.publicUrl).hostname]
 }

@@ -28,7 +28,7 @@ import { deleteSessions, type HostAccount } from '../../store/sign-in/sessions.t
 import { accountOrigin } from '../accounts/address.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
-import { problemOfPassword, publicNames } from './chosen-password.ts'
+import { refuseChoice } from './chosen-password.ts'
 import { createLink, type Recipient } from './mailed-link.ts'
 import { ruleOf } from './origin.ts'
 import { busy, sourceOf } from './prove.ts'
@@ -111,8 +111,9 @@ export async function setPasswordByLink(
   const link = await readLink(context, account, given.link)
   if (!link || link.kind === 'remove_grant' || link.kind === 'sign_in') return { outcome: 'gone' }
   if (!maySetPassword(context, account, link)) return { outcome: 'gone' }
-  const problem = await problemOfPassword(given, { email: link.email, names: publicNames(context, account) })
-  if (problem) return { outcome: 'unfit', problem, kind: link.kind, email: link.email }
+  const refused = await refuseChoice(context, link.id, given, account, link.email)
+  if (refused?.outcome === 'locked') return refused
+  if (refused) return { ...refused, kind: link.kind, email: link.email }
   const source = sourceOf({ accountId: account.id, network: networkOf(browser.address) })
   const digest = await context.passwords.known(source).digest(given.password).catch(busy)
   if (typeof digest !== 'string') return digest

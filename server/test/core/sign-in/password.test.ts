@@ -1,5 +1,5 @@
 /** Rules for passwords. docs/interface.md, "Signing in". */
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { passwordProblem } from '../../../src/core/sign-in/password.ts'
 
 const judge = (password: string, again = password) => passwordProblem({ password, again }, () => false)
@@ -37,6 +37,16 @@ describe('the repeated password', () => {
   })
 })
 
-test('a common one is refused whatever is repeated', () => {
-  expect(passwordProblem({ password: 'a long enough one', again: '' }, () => true)).toBe('common')
+test('a common one is refused, and one that is repeated wrong is not judged', () => {
+  const isCommon = vi.fn(() => true)
+  expect(passwordProblem({ password: 'a long enough one', again: 'another' }, isCommon)).toBe('differ')
+  expect(isCommon).not.toHaveBeenCalled()
+  expect(passwordProblem({ password: 'a long enough one', again: 'a long enough one' }, isCommon)).toBe('common')
+})
+
+test('one of very many combining marks is too long, and is not normalised as a whole', () => {
+  const marks = '\u0301'.repeat(100_000) + '\u0316'.repeat(100_000)
+  const before = process.cpuUsage()
+  expect(judge(marks, marks)).toBe('too_long')
+  expect(process.cpuUsage(before).user / 1000).toBeLessThan(50)
 })
