@@ -1,4 +1,4 @@
-/** Paths with named segments, as in `/manage/1/accounts/{account}`. */
+/** Paths with named segments, as in `/manage/1/accounts/{account}`, and paths that stand for everything below them. */
 import type { RouteKey, Segments } from './route.ts'
 import type { PathRoutes, Router } from './router.ts'
 
@@ -8,13 +8,20 @@ const NO_SEGMENTS: Segments = {}
 
 /** Looks up exact paths before templates, so that polls do not pay for templates. Undefined if no route matches. */
 export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path: string) => Matched<R> | undefined {
-  const templates = Array.from(router.values())
-    .filter(({ path }) => path.includes('{'))
-    .map((found) => ({ found, parts: found.path.split('/') }))
+  const served = Array.from(router, ([path, found]) => ({ path, found })).filter(({ path }) => path.includes('{'))
+  const templates = served
+    .filter(({ path }) => hasSegments(path))
+    .map(({ path, found }) => ({ found, parts: path.split('/') }))
+  const prefixes = served
+    .filter(({ path }) => !hasSegments(path))
+    .map(({ path, found }) => ({ found, prefix: path.slice(0, path.indexOf('{')) }))
   return (path) => {
     const exact = router.get(path)
-    if (exact) return exact.path.includes('{') ? undefined : { found: exact, segments: NO_SEGMENTS }
-    if (!path.startsWith('/manage/') && !path.startsWith('/scim/')) return undefined
+    if (exact && !path.includes('{')) return { found: exact, segments: NO_SEGMENTS }
+    if (!hasSegments(path)) {
+      const above = prefixes.find(({ prefix }) => path.startsWith(prefix))
+      return above && { found: above.found, segments: NO_SEGMENTS }
+    }
     const given = path.split('/')
     for (const { found, parts } of templates) {
       const segments = matchSegments(parts, given)
@@ -23,6 +30,8 @@ export function createPathMatcher<R extends RouteKey>(router: Router<R>): (path:
     return undefined
   }
 }
+
+const hasSegments = (path: string) => path.startsWith('/manage/') || path.startsWith('/scim/')
 
 const MAX_SEGMENT_LENGTH = 300
 

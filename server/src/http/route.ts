@@ -11,8 +11,16 @@ import type { BaseHandler, PageHandler, PageRequest, UserRequest } from './web/a
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** A path may have named segments, as in `/manage/1/accounts/{account}`: in the management API and SCIM only. */
-export type RouteKey = { readonly method: Method; readonly path: string }
+/**
+ * A path may have named segments, as in `/manage/1/accounts/{account}`: in the management API and SCIM. Elsewhere a named
+ * segment at the end of a path stands for everything below it.
+ */
+export type RouteKey = {
+  readonly method: Method
+  readonly path: string
+  /** Answers every method, and never reads a body: a gateway passes on the method of the request that it asks about. */
+  readonly everyMethod?: true
+}
 
 /** Browsers send no other methods. */
 type PageKey = RouteKey & { readonly method: 'GET' | 'POST' }
@@ -69,10 +77,18 @@ export type BasePage = PageKey & {
 
 export type BaseRoute = Endpoint | BasePage
 
+/** Below a path that stands for everything below it, `.xml` belongs to a client's path. */
+export function hasXml({ path, dialect }: BaseRoute): boolean {
+  return dialect === 'interface' && !path.endsWith('}')
+}
+
 /** All paths under which a route is served. */
 export function pathsOf(route: BaseRoute): readonly string[] {
   const { path, dialect } = route
-  if (dialect === 'interface') return [path, `/1${path}`, `${path}.xml`, `/1${path}.xml`]
+  if (dialect === 'interface') {
+    const versions = [path, `/1${path}`]
+    return hasXml(route) ? [...versions, ...versions.map((version) => `${version}.xml`)] : versions
+  }
   return dialect === 'page' && route.versioned ? [path, `/1${path}`] : [path]
 }
 

@@ -13,6 +13,8 @@ export type PathRoutes<R extends RouteKey> = {
   /** The path in the table: the value of the route label in metrics and logs. */
   readonly path: string
   readonly byMethod: ReadonlyMap<string, R>
+  /** Serves the methods that `byMethod` lacks. */
+  readonly everyMethod: R | undefined
   /** The `Allow` header of a 405. */
   readonly allow: string
 }
@@ -41,7 +43,8 @@ function pathRoutes<R extends RouteKey>(routes: readonly R[]): PathRoutes<R> {
       : [[route.method, route]],
   )
   const byMethod = new Map(methods)
-  return { path: routes[0]?.path ?? '', byMethod, allow: [...byMethod.keys()].join(', ') }
+  const everyMethod = routes.find((route) => route.everyMethod)
+  return { path: routes[0]?.path ?? '', byMethod, everyMethod, allow: [...byMethod.keys()].join(', ') }
 }
 
 /** What a route accepts beside its path. */
@@ -73,11 +76,11 @@ export type Unreceived<Code = 'method_not_allowed' | 'stale'> = { readonly refus
  */
 export function receive<R extends RouteKey>(
   request: IncomingMessage,
-  { byMethod, allow }: PathRoutes<R>,
+  { byMethod, everyMethod, allow }: PathRoutes<R>,
   query: string,
   rulesOf: (route: R) => FormRules,
 ): Received<R> | Unreceived {
-  const route = byMethod.get(request.method ?? '')
+  const route = byMethod.get(request.method ?? '') ?? everyMethod
   if (!route) return { refusal: 'method_not_allowed', allow }
   const rules = rulesOf(route)
   const { origin, query: queryOfPost, bodyOfGet, json } = rules

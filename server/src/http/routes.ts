@@ -9,10 +9,11 @@ import { requestKeyCode, requestTokenCode } from './device/request-code-endpoint
 import { decideTestCode } from './device/test-decision-endpoint.ts'
 import { authorize, authorizeByForm, openDialog, openDialogByForm } from './dialog/authorize-routes.ts'
 import { chooseForDialog, passOn, showDialog } from './dialog/base-handlers.ts'
-import { describeCredential, reportCredential, verifyCredential } from './grants/credential-endpoints.ts'
+import { describeCredential, reportCredential } from './grants/credential-endpoints.ts'
 import { revokeAccessKey, revokeTokenSet } from './grants/revoke-endpoints.ts'
 import { rotateAccessKey } from './grants/rotate-endpoint.ts'
 import { exchangeCode, refreshTokenSet } from './grants/token-endpoints.ts'
+import { verifyCredential, verifyRequest } from './grants/verify-endpoints.ts'
 import { checkLive, checkReady } from './health-endpoints.ts'
 import { manageEndpoints } from './manage/routes.ts'
 import { description } from './openapi/description.ts'
@@ -42,6 +43,7 @@ const described = [
   reportCredential,
   describeCredential,
   verifyCredential,
+  verifyRequest,
 
   readMetadata,
   authorize,

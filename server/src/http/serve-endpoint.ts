@@ -27,8 +27,9 @@ const RULES: FormRules = {
   file: null,
 }
 const JSON_RULES: FormRules = { ...RULES, bodyOfGet: false, json: true, maxBytes: 256 * 1024 }
+const WITHOUT_BODY: FormRules = { ...RULES, bodyOfGet: false }
 const isJson = ({ dialect }: Endpoint) => dialect === 'manage' || dialect === 'scim'
-const rules = (route: Endpoint) => (isJson(route) ? JSON_RULES : RULES)
+const rules = (route: Endpoint) => (isJson(route) ? JSON_RULES : route.everyMethod ? WITHOUT_BODY : RULES)
 
 /** The path alone determines the format of the response, refusals included. */
 export function formatOf(path: string): Format {

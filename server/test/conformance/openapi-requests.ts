@@ -210,6 +210,20 @@ export async function describedRequests(service: TestService): Promise<Readonly<
         }),
       },
     },
+    verifyRequest: {
+      succeed: {
+        'an access token': async () => ({
+          headers: { ...bearer((await connect(service)).credential), 'x-latchkey-require-scope': 'orders:read' },
+        }),
+      },
+      refused: {
+        invalid_request: async () => ({ headers: bearer((await connect(service)).credential) }),
+        invalid_credential: () => ({ headers: { 'x-latchkey-require-scope': '' } }),
+        insufficient_scope: async () => ({
+          headers: { ...bearer((await connect(service)).credential), 'x-latchkey-require-scope': 'orders:delete' },
+        }),
+      },
+    },
     readMetadata: { succeed: { 'the metadata': () => ({}) }, refused: {} },
     pushRequest: {
       succeed: {

@@ -215,6 +215,8 @@ describe.each(listed.map((each) => ({ ...each, name: `${each.method} ${each.path
   })
 
   it('so are another method, a form that is none, and one that is too large', async () => {
+    // Any method is answered where 405 is not described.
+    if (!('405' in each.operation.responses)) return
     const wrongMethod = await post(service.address, each.path, { method: 'PUT' })
     expect([wrongMethod.status, wrongMethod.headers.allow]).toEqual([405, expect.stringContaining(each.method)])
     expectDescribed(each, wrongMethod)

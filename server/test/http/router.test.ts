@@ -29,7 +29,7 @@ it('a route is found under each of its paths, and a HEAD finds the route for GET
 
 describe('a method that a path does not have is a 405, and Allow names those that it has', () => {
   it.each([
-    ['an endpoint', '/auth/verify', base, 'GET, HEAD'],
+    ['an endpoint', '/me', base, 'GET, HEAD'],
     ['an endpoint for forms', '/auth/report', base, 'POST'],
     ['a page of the base host', '/activate', base, 'GET, HEAD, POST'],
     ['a page of an account', '/sign-in', account, 'GET, HEAD, POST'],

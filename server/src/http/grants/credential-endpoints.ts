@@ -1,9 +1,8 @@
-/** Endpoints that check a credential, or report a leaked one. docs/interface.md, "Check a credential". */
-import { EMAIL_SCOPE, formatScope, parseScope } from '../../core/grants/scope.ts'
-import { checkCredential, type ValidCredential } from '../../flows/grants/check-credential.ts'
+/** Endpoints that describe a credential, or report a leaked one. docs/interface.md, "Check a credential". */
+import { EMAIL_SCOPE, formatScope } from '../../core/grants/scope.ts'
+import type { ValidCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential as report } from '../../flows/grants/revoke-credential.ts'
 import { readUser } from '../../store/accounts/users.ts'
-import type { Answer } from '../answer.ts'
 import {
   accountExternalId,
   accountName,
@@ -16,17 +15,13 @@ import {
   userId,
   variant,
 } from '../fields.ts'
-import type { ApiRequest, Endpoint, Handler } from '../route.ts'
+import type { Endpoint, Handler } from '../route.ts'
 import { boolean, optional, parse, text } from '../schema.ts'
-
-/** One answer for every credential that is not valid: the reason is not disclosed. */
-const INVALID_CREDENTIAL: Answer = { refusal: 'invalid_credential', wwwAuthenticate: 'Bearer' }
+import { checkBearer } from './bearer.ts'
 
 const describe: Handler = async (context, request) => {
-  const credential = readBearer(request)
-  if (credential === null) return INVALID_CREDENTIAL
-  const checked = await checkCredential(context, credential)
-  if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
+  const checked = await checkBearer(context, request)
+  if ('refusal' in checked) return checked
   const user = checked.scopes.includes(EMAIL_SCOPE) ? await readUser(context.db, checked.userId) : null
   return {
     status: 200,
@@ -93,80 +88,6 @@ export function externalIds({ accountExternalId, userExternalId }: ValidCredenti
   }
 }
 
-/** Percent-encoded, because a header holds ASCII only. */
-function externalIdHeaders({ accountExternalId, userExternalId }: ValidCredential): Record<string, string> {
-  const headers: Record<string, string> = {}
-  if (accountExternalId !== null) headers['x-latchkey-account-external-id'] = encodeURIComponent(accountExternalId)
-  if (userExternalId !== null) headers['x-latchkey-user-external-id'] = encodeURIComponent(userExternalId)
-  return headers
-}
-
-const verifyQuery = {
-  scope: optional(text('Scopes, separated by commas. All of them have to be carried.', { examples: ['orders:read'] })),
-}
-
-/**
- * For a gateway that asks before it forwards a request (nginx: auth_request; others: forward auth). The result is in
- * the status and the headers. If `scope` is given, the credential must have all of it.
- */
-const verify: Handler = async (context, request) => {
-  const credential = readBearer(request)
-  if (credential === null) return INVALID_CREDENTIAL
-  const checked = await checkCredential(context, credential)
-  if (checked.outcome === 'not_valid') return INVALID_CREDENTIAL
-  const { scope } = parse(verifyQuery, request.parameters())
-  if (scope !== null && !parseScope(scope).every((name) => checked.scopes.includes(name))) {
-    return { refusal: 'insufficient_scope', wwwAuthenticate: 'Bearer error="insufficient_scope"' }
-  }
-  return {
-    status: 200,
-    headers: {
-      'x-latchkey-account': checked.account,
-      'x-latchkey-user': checked.userId,
-      ...externalIdHeaders(checked),
-      'x-latchkey-application': checked.applicationId,
-      'x-latchkey-scope': formatScope(checked.scopes),
-      'x-latchkey-variant': checked.variant,
-    },
-  }
-}
-
-export const verifyCredential = {
-  method: 'GET',
-  path: '/auth/verify',
-  dialect: 'interface',
-  handler: verify,
-  operation: {
-    id: 'verifyCredential',
-    tag: 'Credentials',
-    summary: 'Let a request through, or not (forward auth)',
-    description:
-      'For a gateway that asks before it lets a request through: nginx calls it `auth_request`, others forward auth. The answer is in the status and the headers; there is no body to read.',
-    security: ['credential'],
-    query: verifyQuery,
-    answers: {
-      200: {
-        description: 'Let it through.',
-        headers: {
-          'X-Latchkey-Account': text('The account’s name in front of the host.'),
-          'X-Latchkey-User': text('The user’s id.'),
-          'X-Latchkey-Account-External-Id': optional(
-            text('The account’s id at the operator’s own service, percent-encoded.'),
-          ),
-          'X-Latchkey-User-External-Id': optional(
-            text('The user’s id at the operator’s own service, percent-encoded.'),
-          ),
-          'X-Latchkey-Application': text('The application’s id.'),
-          'X-Latchkey-Scope': text('All that it may do, separated by commas.'),
-          'X-Latchkey-Variant': variant,
-        },
-      },
-    },
-    refusals: ['invalid_request', 'invalid_credential', 'insufficient_scope', 'unavailable'],
-    samples: [{ label: 'Verify', send: ['scope'] }],
-  },
-} as const satisfies Endpoint
-
 const reportForm = { credential: text('The whole credential, with its prefix.') }
 
 /** Revokes a credential found where it should not be. Possession is the only proof required. */
@@ -207,11 +128,3 @@ export const reportCredential = {
     refusals: ['invalid_request', 'unavailable'],
   },
 } as const satisfies Endpoint
-
-/**
- * Reads the header of RFC 6750, section 2.1. Its other two methods are not supported: credentials in forms and URLs end
- * up in logs and histories. The scheme is case-insensitive (RFC 9110, section 11.1).
- */
-function readBearer(request: ApiRequest): string | null {
-  return /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.header('authorization') ?? '')?.[1] ?? null
-}

@@ -1,5 +1,5 @@
 /** Builder of the OpenAPI 3.1 document of one installation, from the routes. */
-import { type BaseRoute, type Method, pathsOf } from '../route.ts'
+import { type BaseRoute, hasXml, type Method, pathsOf } from '../route.ts'
 import type { Body, Properties, Property } from '../schema.ts'
 import { curlFor } from './curl.ts'
 import type {
@@ -20,6 +20,8 @@ import { about, securitySchemes } from './what-it-is.ts'
 /** One path with one method. */
 type Described = {
   readonly method: Method
+  /** Other methods are answered as well. */
+  readonly everyMethod?: true | undefined
   readonly path: string
   /** Also served under /1. */
   readonly versioned: boolean
@@ -105,27 +107,29 @@ const FORMATS = {
 
 function inOrder(routes: readonly BaseRoute[]): Described[] {
   return routes.flatMap((route): Described[] => {
-    const { method, path, dialect, operation } = route
+    const { method, everyMethod, path, dialect, operation } = route
     const versioned = pathsOf(route).includes(`/1${path}`)
-    return operation ? [{ method, path, versioned, format: FORMATS[dialect], operation }] : []
+    return operation ? [{ method, everyMethod, path, versioned, format: FORMATS[dialect], operation }] : []
   })
 }
 
 function inXml(routes: readonly BaseRoute[]): Described[] {
-  return routes.flatMap(({ method, path, dialect, operation }): Described[] =>
-    dialect === 'interface' ? [{ method, path: `${path}.xml`, versioned: true, format: 'xml', operation }] : [],
-  )
+  return routes
+    .filter(hasXml)
+    .flatMap(({ method, everyMethod, path, operation }): Described[] =>
+      operation ? [{ method, everyMethod, path: `${path}.xml`, versioned: true, format: 'xml', operation }] : [],
+    )
 }
 
 type Made = { readonly operation: OperationObject; readonly components: Readonly<Record<string, ResponseObject>> }
 
 function describeOperation(
-  { method, path, format, operation }: Described,
+  { method, everyMethod, path, format, operation }: Described,
   publicUrl: string,
   body: string | undefined,
 ): Made {
   const { id } = operation
-  const refused = refusedBy(operation, format, method)
+  const refused = refusedBy(operation, format, everyMethod ? null : method)
   const parameters = [
     ...parametersIn('path', operation.path),
     ...parametersIn('query', operation.query),

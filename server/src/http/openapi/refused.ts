@@ -45,7 +45,8 @@ export type Refused = {
   readonly components: Readonly<Record<string, ResponseObject>>
 }
 
-export function refusedBy(operation: Operation, format: ResponseFormat, method: Method): Refused {
+/** `method`: null if every method is answered. */
+export function refusedBy(operation: Operation, format: ResponseFormat, method: Method | null): Refused {
   const codes = [...operation.refusals, ...everywhere(operation, format, method)]
   const responses: Record<string, ResponseObject | Reference> = {}
   const components: Record<string, ResponseObject> = {}
@@ -70,12 +71,13 @@ export function refusedBy(operation: Operation, format: ResponseFormat, method: 
   return { responses, components }
 }
 
-function everywhere({ noOther }: Operation, format: ResponseFormat, method: Method): RefusalCode[] {
+function everywhere({ noOther }: Operation, format: ResponseFormat, method: Method | null): RefusalCode[] {
+  const ofMethod: RefusalCode[] = method === null ? [] : ['method_not_allowed']
   const ofForms: RefusalCode[] =
     format === 'page' ? ['payload_too_large'] : ['payload_too_large', 'unsupported_media_type']
   return [
-    'method_not_allowed',
-    ...(method === 'GET' ? [] : ofForms),
+    ...ofMethod,
+    ...(method === 'GET' || method === null ? [] : ofForms),
     'headers_too_large',
     ...(noOther ? [] : (['server_error'] as const)),
   ]

@@ -115,7 +115,7 @@ function superlinear(run: (text: string) => void, texts: Iterable<Pumped>): stri
 describe('RL-12: regular expressions', () => {
   it('all expressions are found: known ones are among them, and only one is built at run time', () => {
     const sources = expressions.map(({ source }) => source)
-    expect(sources).toContain('^Bearer +([A-Za-z0-9._~+/-]+=*)$')
+    expect(sources).toContain('^Bearer +([^ ].*)$')
     expect(sources).toContain('^[a-z0-9][a-z0-9_.:-]{0,63}$')
     expect(sources.length).toBeGreaterThan(80)
     expect(files.filter((file) => /\bRegExp\(/.test(codeOf(file)))).toEqual(['core/dialog/redirect-uri.ts'])
