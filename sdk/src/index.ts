@@ -13,6 +13,13 @@ export type { DeviceEvent, SavedSession } from './device-polling.ts'
 export type { DeviceSession } from './device-session.ts'
 export type { Dialog, DialogCode, DialogCompletion, DialogOptions, DialogResult, DialogWindow } from './dialog.ts'
 export { ERROR_CODES, type ErrorCode, type ErrorDetails, isLatchkeyError, LatchkeyError } from './errors.ts'
+export {
+  createGuard,
+  type Guard,
+  type GuardResult,
+  type RefusedRequest,
+  type RequireAuthOptions,
+} from './middleware/bearer.ts'
 export type { Store } from './store.ts'
 export { memoryStore } from './stores/memory.ts'
 export { type SessionStorageOptions, sessionStorageStore } from './stores/session-storage.ts'

@@ -31,6 +31,10 @@ export interface VerifiedCredential {
   readonly account: string
   /** The user's id, `usr_…`. */
   readonly user: string
+  /** The account's id at the operator's own service; null if it has none. */
+  readonly accountExternalId: string | null
+  /** The user's id at the operator's own service; null if they have none. */
+  readonly userExternalId: string | null
   /** The application's id, `app_…`. */
   readonly application: string
   /** The grant's id, `grt_…`, as in webhooks. Can be logged: it is no part of the credential. */
@@ -131,12 +135,18 @@ function readVerified(answer: Answer, form: Record<string, string>): VerifiedCre
   return {
     account: text(answer, 'account'),
     user: text(answer, 'sub'),
+    accountExternalId: optionalText(answer, 'account_external_id'),
+    userExternalId: optionalText(answer, 'user_external_id'),
     application: text(answer, 'client_id'),
     grant: text(answer, 'grant'),
     scope: scopeList(answer.body.scope),
     variant: expires ? 'token_set' : 'access_key',
     expiresAt: expires ? seconds(answer, 'exp') * 1000 : null,
   }
+}
+
+function optionalText(answer: Answer, name: string): string | null {
+  return answer.body[name] === undefined ? null : text(answer, name)
 }
 
 interface ExpiringCache<T> {

@@ -32,6 +32,7 @@ const PRINTS: Readonly<Record<string, RegExp>> = {
   createClient: /scope: 'orders:read'/,
   Device: /connected for orders:read/,
   Dialog: /connected for orders:read/,
+  createGuard: /^401$/m,
   createVerifier: /^not allowed$/m,
   fileStore: /^true$/m,
   isLatchkeyError: /^Connect this device first\.$/m,

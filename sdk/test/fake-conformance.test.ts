@@ -210,6 +210,8 @@ test.concurrent('requests that are wrong, and polls that are early', async () =>
     await ask('/auth/oauth/device/polling', { ...by, device_code, SVCsecret: 'wrong' })
     await ask('/auth/key/device/polling', { ...by, device_code })
     await ask('/auth/oauth/device/polling?SVCappid=twice', { ...by, device_code })
+    await ask('/auth/oauth/device/polling', { client_id: by.SVCappid, client_secret: by.SVCsecret, device_code })
+    await ask('/auth/oauth/device/code?state=a&state=a&x=1&x=2&grant_type=a&grant_type=b', { ...by, state: 'a' })
     await ask('/auth/oauth/device/polling', { ...by, device_code })
     await ask('/auth/oauth/device/polling', { ...by, device_code })
     await pass(1_000)
@@ -241,7 +243,14 @@ test.concurrent('a token set is refreshed, repeated, checked and revoked; an old
     await ask('/me', undefined, bearer)
     await ask('/auth/verify?scope=orders:read,orders:write', undefined, bearer)
     await ask('/1/auth/verify?scope=orders:delete', undefined, bearer)
+    await ask('/1/auth/verify?scope=orders:read&scope=orders:read', undefined, bearer)
     await ask('/auth/verify', undefined, { authorization: `Bearer ${first.refreshToken}` })
+    await ask('/auth/verify?scope=orders:read', { scope: 'orders:delete' }, bearer)
+    const requiring = (scope: string) => ({ ...bearer, 'x-latchkey-require-scope': scope })
+    await ask('/auth/verify?scope=orders:read', undefined, requiring('orders:delete'))
+    await ask('/auth/verify/orders/7?scope=orders:delete', undefined, requiring('orders:read'))
+    await ask('/1/auth/verify/orders/7', { scope: 'orders:read' }, requiring('orders:read,orders:delete'))
+    await ask('/auth/verify/orders/7', undefined, bearer)
     await ask('/me')
     const second = await ask('/auth/oauth/refresh', { ...by, refresh_token: first.refreshToken })
     const again = await ask('/auth/oauth/refresh', { ...by, refresh_token: first.refreshToken })
@@ -269,7 +278,10 @@ test.concurrent('an access key is rotated and revoked', async () => {
     await side.grant(session.userCode)
     const { accessKey } = await session.wait()
     const by = { SVCappid: side.application.id, SVCsecret: side.application.secret }
-    const replaced = await ask('/auth/key/rotate', { ...by, access_key: accessKey })
+    const named = { client_id: by.SVCappid, client_secret: by.SVCsecret }
+    const replaced = await ask('/auth/key/rotate', { ...named, access_key: accessKey })
+    await ask('/auth/key/rotate', { ...by, ...named, client_secret: 'other', access_key: accessKey })
+    await ask('/auth/key/rotate', { ...by, ...named, access_key: 'lkk_unknown' })
     const again = await ask('/auth/key/rotate', { ...by, access_key: accessKey })
     expect(again.access_key).toBe(replaced.access_key)
     await ask('/me', undefined, { authorization: `Bearer ${accessKey}` })
@@ -333,6 +345,8 @@ test.concurrent('the dialog: granted and exchanged once, rejected, and with wron
     await side.pass(300)
     expect(await outcome(client.dialog.exchange({ code, verifier, redirectUri: CALLBACK }))).toBe('code_used')
     const burned = (await answer('allow')).get('code') ?? ''
+    const named = { client_id: side.application.id, client_secret: side.application.secret }
+    await ask('/auth/oauth/token', { ...named, code: burned, redirect_uri: CALLBACK })
     expect(
       await outcome(client.dialog.exchange({ code: burned, verifier: 'w'.repeat(43), redirectUri: CALLBACK })),
     ).toBe('code_used')

@@ -70,6 +70,8 @@ test.each(['token_set', 'access_key'] as const)(
     expect(await response.json()).toEqual({
       account: service.account.slug,
       user: user.id,
+      accountExternalId: null,
+      userExternalId: null,
       application: application.id,
       grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
       scope: ['orders:read'],
@@ -78,6 +80,26 @@ test.each(['token_set', 'access_key'] as const)(
     })
   },
 )
+
+test('the ids that account and user have at the operator’s own service come with the credential', async () => {
+  const { context, config, account } = service
+  const user = await makeUser(context.db, account.slug)
+  await context.db.query({
+    text: `update accounts set external_id = 'customer 17' where id = $1`,
+    values: [account.id],
+  })
+  await context.db.query({ text: `update users set external_id = 'Zoë/17' where id = $1`, values: [user.id] })
+  const { id, secret } = await makeApplication(context.db, config, account.slug, { resourceServer: true })
+  await context.applications.refresh()
+  const verifier = sdk.createVerifier({ baseUrl: service.address, resourceId: id, resourceSecret: secret })
+  const guard = sdk.createGuard(verifier, { scope: 'orders:read' })
+  const bearer = await (await connect('access_key', 'orders:read', user)).bearer()
+  expect(await guard(`Bearer ${bearer}`)).toMatchObject({
+    outcome: 'allowed',
+    credential: { user: user.id, accountExternalId: 'customer 17', userExternalId: 'Zoë/17' },
+  })
+  await context.db.query({ text: 'update accounts set external_id = null where id = $1', values: [account.id] })
+})
 
 test('fifty concurrent requests cause one request to the service', async () => {
   const client = await connect('access_key')

@@ -1,7 +1,4 @@
-/**
- * Framework-independent part of the middleware: reads the credential, calls the verifier, and builds the error response
- * (RFC 6750).
- */
+/** Guard for any framework: reads the credential, calls the verifier, and builds the error response (RFC 6750). */
 import { type ErrorCode, isLatchkeyError, LatchkeyError } from '../errors.ts'
 import type { VerifiedCredential, Verifier } from '../verify.ts'
 
@@ -11,7 +8,7 @@ export interface RequireAuthOptions {
 }
 
 /** An error response, ready to be sent. */
-export type Refused = {
+export interface RefusedRequest {
   readonly outcome: 'refused'
   readonly status: 401 | 403 | 503
   readonly headers: Readonly<Record<string, string>>
@@ -19,16 +16,35 @@ export type Refused = {
   readonly body: string
 }
 
-export type Checked = { readonly outcome: 'allowed'; readonly credential: VerifiedCredential } | Refused
+export type GuardResult = { readonly outcome: 'allowed'; readonly credential: VerifiedCredential } | RefusedRequest
 
-/** Checks the `Authorization` header of a request. */
-export type Check = (authorization: string | null | undefined) => Promise<Checked>
+/** Decides by the `Authorization` header of a request. */
+export type Guard = (authorization: string | null | undefined) => Promise<GuardResult>
 
 /**
- * Creates the check. It throws if the credential cannot be checked because of a mistake that only the developer can
- * fix.
+ * Creates a guard for a framework that has no middleware here. It throws if the credential cannot be checked because of
+ * a mistake that only the developer can fix.
+ *
+ * @example A handler of a platform with `Request` and `Response`
+ * ```ts
+ * import { createGuard, createVerifier } from '@latchkey/sdk'
+ *
+ * const verifier = createVerifier({
+ *   baseUrl: 'https://service.example',
+ *   resourceId: 'app_k49jr2r5kvxb',
+ *   resourceSecret: process.env.LATCHKEY_RESOURCE_SECRET ?? '',
+ * })
+ * const guard = createGuard(verifier, { scope: 'orders:read' })
+ *
+ * async function listOrders(request: Request): Promise<Response> {
+ *   const checked = await guard(request.headers.get('authorization'))
+ *   if (checked.outcome === 'refused') return new Response(checked.body, checked)
+ *   return new Response(`orders of ${checked.credential.user}`)
+ * }
+ * console.log((await listOrders(new Request('https://api.example/orders'))).status)
+ * ```
  */
-export function createCheck(verifier: Verifier, options: RequireAuthOptions = {}): Check {
+export function createGuard(verifier: Verifier, options: RequireAuthOptions = {}): Guard {
   const needed = readScope(options.scope)
   return async (authorization) => {
     if (!authorization) return refuse(401, 'Bearer', 'invalid_credential', MISSING)
@@ -47,7 +63,7 @@ const MISSING = 'There is no credential. Send it as Authorization: Bearer, nowhe
 const INVALID =
   'The credential is not valid, or not any more. Renew it, or let the user authorize the application again.'
 
-const UNAVAILABLE: Refused = {
+const UNAVAILABLE: RefusedRequest = {
   outcome: 'refused',
   status: 503,
   headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store', 'retry-after': '2' },
@@ -66,7 +82,7 @@ async function find(verifier: Verifier, presented: string): Promise<VerifiedCred
   }
 }
 
-function refuse(status: 401 | 403, challenge: string, error: string, message: string): Refused {
+function refuse(status: 401 | 403, challenge: string, error: string, message: string): RefusedRequest {
   return {
     outcome: 'refused',
     status,
@@ -83,7 +99,7 @@ function refuse(status: 401 | 403, challenge: string, error: string, message: st
 function readScope(scope: readonly string[] | string = []): readonly string[] {
   const names = typeof scope === 'string' ? scope.split(/[\s,]+/).filter((name) => name !== '') : scope
   if (names.every((name) => /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name))) return names
-  throw new LatchkeyError('invalid_scope', { message: 'requireAuth was given something that is no scope.' })
+  throw new LatchkeyError('invalid_scope', { message: 'The option scope has something that is no scope.' })
 }
 
 const allowed = new WeakMap<object, VerifiedCredential>()

@@ -3,7 +3,7 @@
  * 'orders:read' }), …)`.
  */
 import type { Verifier } from '../verify.ts'
-import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
+import { createGuard, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
@@ -46,10 +46,10 @@ export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},
 ): (request: IncomingRequest, response: OutgoingResponse, next: (error?: unknown) => void) => Promise<void> {
-  const check = createCheck(verifier, options)
+  const guard = createGuard(verifier, options)
   return async (request, response, next) => {
     try {
-      const checked = await check(request.headers.authorization)
+      const checked = await guard(request.headers.authorization)
       if (checked.outcome === 'refused') {
         response.statusCode = checked.status
         for (const [name, value] of Object.entries(checked.headers)) response.setHeader(name, value)

@@ -1,6 +1,6 @@
 /** Hook for Fastify: `app.get('/orders', { onRequest: requireAuth(verifier, { scope: 'orders:read' }) }, …)`. */
 import type { Verifier } from '../verify.ts'
-import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
+import { createGuard, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
@@ -24,9 +24,9 @@ export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},
 ): (request: HookRequest, reply: HookReply) => Promise<unknown> {
-  const check = createCheck(verifier, options)
+  const guard = createGuard(verifier, options)
   return async (request, reply) => {
-    const checked = await check(request.headers.authorization)
+    const checked = await guard(request.headers.authorization)
     if (checked.outcome === 'allowed') return remember(request, checked.credential)
     reply.code(checked.status)
     for (const [name, value] of Object.entries(checked.headers)) reply.header(name, value)

@@ -1,6 +1,6 @@
 /** Middleware for Hono, on any platform: `app.get('/orders', requireAuth(verifier, { scope: 'orders:read' }), …)`. */
 import type { Verifier } from '../verify.ts'
-import { createCheck, type RequireAuthOptions, remember } from './bearer.ts'
+import { createGuard, type RequireAuthOptions, remember } from './bearer.ts'
 
 export { credentialOf, type RequireAuthOptions } from './bearer.ts'
 
@@ -17,9 +17,9 @@ export function requireAuth(
   verifier: Verifier,
   options: RequireAuthOptions = {},
 ): (context: HonoContext, next: () => Promise<void>) => Promise<Response | undefined> {
-  const check = createCheck(verifier, options)
+  const guard = createGuard(verifier, options)
   return async (context, next) => {
-    const checked = await check(context.req.header('authorization'))
+    const checked = await guard(context.req.header('authorization'))
     if (checked.outcome === 'refused') {
       return new Response(checked.body, { status: checked.status, headers: checked.headers })
     }

@@ -71,8 +71,11 @@ export function writeAnswer(answer: FakeAnswer, dialect: 'native' | 'standard'):
 
 export type FakeParameters = ReadonlyMap<string, string>
 
-/** Reads query and form parameters. A name that occurs twice, in either, is refused. */
-export async function readParameters(request: Request): Promise<FakeParameters> {
+/**
+ * Reads query and form parameters. A name in `known` may be repeated with equal values, and other names in any way.
+ * Null: no name may be repeated.
+ */
+export async function readParameters(request: Request, known: readonly string[] | null): Promise<FakeParameters> {
   const parameters = new Map<string, string>()
   const pairs = [...new URL(request.url).searchParams]
   const body = await request.clone().text()
@@ -84,8 +87,10 @@ export async function readParameters(request: Request): Promise<FakeParameters> 
     else throw new FakeRefused('unsupported_media_type')
   }
   for (const [name, value] of pairs) {
-    if (parameters.has(name)) throw new FakeRefused('invalid_request')
-    parameters.set(name, value)
+    const before = parameters.get(name)
+    const accepted = before === undefined || (known && (before === value || !known.includes(name)))
+    if (!accepted) throw new FakeRefused('invalid_request')
+    parameters.set(name, before ?? value)
   }
   return parameters
 }

@@ -106,8 +106,16 @@ export function revoke(name: 'token' | 'access_key', world: FakeWorld, parameter
   return { fields: {} }
 }
 
-function authenticateForm(world: FakeWorld, parameters: FakeParameters): void {
-  authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
+/** Id and secret under the names of the device flow or of the dialog; under both, they must be equal. */
+export function authenticateForm(world: FakeWorld, parameters: FakeParameters): void {
+  const either = (name: string, other: string) => {
+    const [one, two] = [parameters.get(name), parameters.get(other)]
+    if (one !== undefined && two !== undefined && one !== two) throw new FakeRefused('invalid_request')
+    return one ?? two ?? ''
+  }
+  const [id, secret] = [either('SVCappid', 'client_id'), either('SVCsecret', 'client_secret')]
+  if (id === '') throw new FakeRefused('invalid_request')
+  authenticate(world, id, secret)
 }
 
 /** The credential if it is valid now, null otherwise. */
@@ -124,10 +132,11 @@ export function check(world: FakeWorld, text: string): FakeCredential | null {
 }
 
 function checkBearer(world: FakeWorld, request: Request): FakeCredential {
-  const text = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
+  const text = /^Bearer +(.+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
   const credential = text === undefined ? null : check(world, text)
-  if (!credential) throw new FakeRefused('invalid_credential', { 'www-authenticate': 'Bearer' })
-  return credential
+  if (credential) return credential
+  const challenge = text === undefined ? 'Bearer' : 'Bearer error="invalid_token"'
+  throw new FakeRefused('invalid_credential', { 'www-authenticate': challenge })
 }
 
 export function me(world: FakeWorld, _: FakeParameters, request: Request): FakeAnswer {
@@ -140,14 +149,36 @@ export function me(world: FakeWorld, _: FakeParameters, request: Request): FakeA
   }
 }
 
-export function verify(world: FakeWorld, parameters: FakeParameters, request: Request): FakeAnswer {
+/** Every method, with the scopes of the query and those of the header. */
+export function verify(world: FakeWorld, request: Request): FakeAnswer {
+  const { searchParams } = new URL(request.url)
+  const required = searchParams.get('scope') ?? ''
+  checkBearer(world, request)
+  if (searchParams.size > new Set(searchParams.keys()).size) throw new FakeRefused('invalid_request')
+  return verifyScope(world, request, `${required},${request.headers.get(REQUIRED_SCOPE) ?? ''}`)
+}
+
+/** Below /auth/verify/: the header alone says what is required. */
+export function verifyBelow(world: FakeWorld, request: Request): FakeAnswer {
+  const required = request.headers.get(REQUIRED_SCOPE)
+  if (required === null) throw new FakeRefused('invalid_request')
+  return verifyScope(world, request, required)
+}
+
+const REQUIRED_SCOPE = 'x-latchkey-require-scope'
+
+function verifyScope(world: FakeWorld, request: Request, required: string): FakeAnswer {
   const { grant } = checkBearer(world, request)
-  if (!parseScope(parameters.get('scope') ?? '').every((name) => grant.scopes.includes(name))) {
-    throw new FakeRefused('insufficient_scope', { 'www-authenticate': 'Bearer error="insufficient_scope"' })
+  const needed = parseScope(required)
+  if (!needed.every((name) => grant.scopes.includes(name))) {
+    const challenge = `Bearer error="insufficient_scope", scope="${needed.join(' ')}"`
+    throw new FakeRefused('insufficient_scope', { 'www-authenticate': challenge })
   }
   const headers = {
     'x-latchkey-account': world.account,
     'x-latchkey-user': world.user,
+    'x-latchkey-account-external-id': '',
+    'x-latchkey-user-external-id': '',
     'x-latchkey-application': world.application.id,
     'x-latchkey-scope': grant.scopes.join(','),
     'x-latchkey-variant': grant.variant,

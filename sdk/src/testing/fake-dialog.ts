@@ -3,15 +3,8 @@
  * dialog".
  */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
-import { issue, remaining } from './fake-credentials.ts'
-import {
-  authenticate,
-  createGrant,
-  type FakeDialogCode,
-  type FakeWorld,
-  randomText,
-  resolveScopes,
-} from './fake-world.ts'
+import { authenticateForm, issue, remaining } from './fake-credentials.ts'
+import { createGrant, type FakeDialogCode, type FakeWorld, randomText, resolveScopes } from './fake-world.ts'
 
 const CODE_LIFETIME_MS = 60_000
 
@@ -73,7 +66,7 @@ function isRegistered(registered: readonly string[], requested: string): boolean
  * replayed, expired or mismatched code revokes the grant.
  */
 export async function exchange(world: FakeWorld, parameters: FakeParameters, request: Request): Promise<FakeAnswer> {
-  authenticate(world, required(parameters, 'SVCappid'), parameters.get('SVCsecret') ?? '')
+  authenticateForm(world, parameters)
   const code = world.dialogCodes.get(required(parameters, 'code'))
   const redirectUri = required(parameters, 'redirect_uri')
   const verifier = parameters.get('code_verifier')
@@ -86,6 +79,14 @@ export async function exchange(world: FakeWorld, parameters: FakeParameters, req
     const left = remaining(world, delivered.fields, delivered.at)
     if (grant.revoked || grant.generation !== 1 || left.expires_in === 0) throw new FakeRefused('invalid_grant')
     return { fields: left }
+  }
+  if (
+    verifier === undefined &&
+    code.challenge !== null &&
+    !code.used &&
+    fits(world, code, redirectUri, code.challenge)
+  ) {
+    throw new FakeRefused('invalid_request')
   }
   if (code.used || !fits(world, code, redirectUri, challenge)) {
     code.used = true

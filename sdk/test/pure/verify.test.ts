@@ -29,6 +29,8 @@ describe('a credential', () => {
       expect(await verifier.verify(bearer)).toEqual({
         account: 'acme',
         user: expect.stringMatching(/^usr_/),
+        accountExternalId: null,
+        userExternalId: null,
         application: service.application.id,
         grant: expect.stringMatching(/^grt_[0-9a-z]{20}$/),
         scope: ['orders:read', 'orders:write'],
