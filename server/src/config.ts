@@ -284,7 +284,7 @@ export const options = {
     env: 'SIGN_IN_ADDRESSES_PER_NETWORK',
     fallback: '20',
     about:
-      'E-mail addresses that may fail to sign in from one network (a /24 of IPv4, a /48 of IPv6) within 15 minutes. After that, browsers that never signed in wait; known browsers and passkeys do not. Raise it where very many people share one address.',
+      'E-mail addresses that may fail to sign in from one network (a /24 of IPv4, a /48 of IPv6) in one account within 15 minutes. After that, browsers in this network that never signed in are confirmed by mail in this account; at five times as many in all accounts together, in every account; at 25 times as many, they wait. Known browsers and passkeys are not affected. Raise it where very many people share one address.',
     example: '20',
     parse: whole(1, 1_000_000),
   }),

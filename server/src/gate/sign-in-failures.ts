@@ -1,12 +1,14 @@
 /**
  * Failed sign-ins of strangers, counted in process and, with Redis, for all processes together: distinct e-mail
- * addresses per network, and from those the totals per account and for the service. Also failed passkeys per network.
+ * addresses per network, in one account and in all, and from those the totals per account and for the service. Also
+ * failed passkeys per network.
  *
  * Every process also counts its own failures: it goes on with them while Redis does not answer, and a network that is
  * over its budget by them alone is refused without a query.
  */
 import type { Source } from '../core/network.ts'
 import {
+  maxPerNetwork,
   type SlidingCount,
   STRANGER_WINDOW_MS,
   type StrangerHistory,
@@ -18,13 +20,16 @@ import type { RedisClient, RedisLink } from './redis-link.ts'
 
 export type SignInFailures = {
   read(source: Source): Promise<StrangerHistory>
-  /** An address counts once per network and window: repeating it spends the budget of the address alone. */
+  /**
+   * An address counts once per network and window: repeating it spends the budget of the address alone. A network adds
+   * no more to the totals than it may spend in one account, so that nobody spends those from one place.
+   */
   count(source: Source, email: Buffer): Promise<void>
   readPasskeys(network: string): Promise<number>
   countPasskey(network: string): Promise<void>
 }
 
-/** Adds ARGV[3] to the set of a network, unless it is empty or the set is full. Returns added, size, ms left. */
+/** Adds ARGV[3] to a set of addresses, unless it is empty or the set is full. Returns added, size, ms left. */
 const ADDRESS_SCRIPT = `
 local size = redis.call('SCARD', KEYS[1])
 local added = 0
@@ -77,26 +82,43 @@ export function createSignInFailures(
       return null
     }
   }
-  const addresses = (network: string, email: Buffer | '') => (asked: CountingRedis) =>
-    asked.failedAddress(1, `sn:${network}`, STRANGER_WINDOW_MS, limits.addressesPerNetwork, email)
+  const { addressesPerNetwork } = limits
+  const inAccount =
+    ({ network, accountId }: Source, email: Buffer | '') =>
+    (asked: CountingRedis) =>
+      asked.failedAddress(1, `sn:${network}:${accountId}`, STRANGER_WINDOW_MS, addressesPerNetwork, email)
+  const inAllAccounts =
+    ({ network }: Source, email: Buffer | '') =>
+    (asked: CountingRedis) =>
+      asked.failedAddress(1, `sn:${network}`, STRANGER_WINDOW_MS, maxPerNetwork(limits), email)
   const sum = (asked: CountingRedis, name: string, add: 0 | 1) =>
     asked.slidingSum(1, `ss:${name}`, STRANGER_WINDOW_MS, add)
 
   return {
-    read: async ({ network, accountId }) => {
-      const alone = own.read({ network, accountId })
-      if (alone.addresses >= limits.addressesPerNetwork) return alone
+    read: async (source) => {
+      const alone = own.read(source)
+      if (alone.inAllAccounts >= maxPerNetwork(limits)) return alone
       const all = await shared((asked) =>
-        Promise.all([addresses(network, '')(asked), sum(asked, accountId, 0), sum(asked, SERVICE, 0)]),
+        Promise.all([
+          inAccount(source, '')(asked),
+          inAllAccounts(source, '')(asked),
+          sum(asked, source.accountId, 0),
+          sum(asked, SERVICE, 0),
+        ]),
       )
       if (!all) return alone
-      const [[, size = 0, waitMs = 0], account, service] = all
-      return { addresses: size, waitMs: Math.max(0, waitMs), account, service }
+      const [[, addresses = 0], [, everywhere = 0, waitMs = 0], account, service] = all
+      return { addresses, inAllAccounts: everywhere, waitMs: Math.max(0, waitMs), account, service }
     },
-    count: async ({ network, accountId }, email) => {
-      own.count({ network, accountId }, email)
-      const added = await shared(addresses(network, email))
-      if (added?.[0] === 1) await shared((asked) => Promise.all([sum(asked, accountId, 1), sum(asked, SERVICE, 1)]))
+    count: async (source, email) => {
+      own.count(source, email)
+      const [here, everywhere] = await Promise.all([
+        shared(inAccount(source, email)),
+        shared(inAllAccounts(source, email)),
+      ])
+      if (here?.[0] === 1) await shared((asked) => sum(asked, source.accountId, 1))
+      const isEarly = (everywhere?.[1] ?? 0) <= addressesPerNetwork
+      if (everywhere?.[0] === 1 && isEarly) await shared((asked) => sum(asked, SERVICE, 1))
     },
     readPasskeys: async (network) =>
       (await shared((asked) => sum(asked, `passkey:${network}`, 0))) ?? own.readPasskeys(network),
@@ -110,16 +132,25 @@ export function createSignInFailures(
 type Failed = { readonly emails: Set<string>; readonly endsAt: number }
 
 /** Bounded by the passwords that one process can check in a window. Maps hold the oldest window first. */
-function createOwnCounts({ addressesPerNetwork }: StrangerLimits, monotonicMs: () => number) {
-  const networks = new Map<string, Failed>()
+function createOwnCounts(limits: StrangerLimits, monotonicMs: () => number) {
+  const { addressesPerNetwork } = limits
+  /** By network, and by network and account. */
+  const failed = new Map<string, Failed>()
   const sums = new Map<string, SlidingCount>()
 
-  const failedOf = (network: string, now: number): Failed => {
-    for (const [each, { endsAt }] of networks) {
+  const failedOf = (where: string, now: number): Failed => {
+    for (const [each, { endsAt }] of failed) {
       if (now < endsAt) break
-      networks.delete(each)
+      failed.delete(each)
     }
-    return networks.get(network) ?? { emails: new Set(), endsAt: now + STRANGER_WINDOW_MS }
+    return failed.get(where) ?? { emails: new Set(), endsAt: now + STRANGER_WINDOW_MS }
+  }
+  /** How many addresses failed there, if this one is new. Null: it is not, or there are as many as are counted. */
+  const addTo = (where: string, email: string, max: number, now: number): number | null => {
+    const { emails, endsAt } = failedOf(where, now)
+    if (emails.size >= max || emails.has(email)) return null
+    failed.set(where, { emails: emails.add(email), endsAt })
+    return emails.size
   }
   const sumOf = (name: string, now: number) =>
     slidingSum(slide(sums.get(name), now, STRANGER_WINDOW_MS), now, STRANGER_WINDOW_MS)
@@ -137,7 +168,8 @@ function createOwnCounts({ addressesPerNetwork }: StrangerLimits, monotonicMs: (
       const now = monotonicMs()
       const { emails, endsAt } = failedOf(network, now)
       return {
-        addresses: emails.size,
+        addresses: failedOf(`${network}:${accountId}`, now).emails.size,
+        inAllAccounts: emails.size,
         waitMs: emails.size === 0 ? 0 : endsAt - now,
         account: sumOf(accountId, now),
         service: sumOf(SERVICE, now),
@@ -145,12 +177,11 @@ function createOwnCounts({ addressesPerNetwork }: StrangerLimits, monotonicMs: (
     },
     count: ({ network, accountId }: Source, email: Buffer) => {
       const now = monotonicMs()
-      const failed = failedOf(network, now)
       const text = email.toString('base64')
-      if (failed.emails.size >= addressesPerNetwork || failed.emails.has(text)) return
-      failed.emails.add(text)
-      networks.set(network, failed)
-      for (const name of [accountId, SERVICE]) add(name, now)
+      const here = addTo(`${network}:${accountId}`, text, addressesPerNetwork, now)
+      if (here !== null) add(accountId, now)
+      const everywhere = addTo(network, text, maxPerNetwork(limits), now)
+      if (everywhere !== null && everywhere <= addressesPerNetwork) add(SERVICE, now)
     },
     readPasskeys: (network: string) => sumOf(`passkey:${network}`, monotonicMs()),
     countPasskey: (network: string) => add(`passkey:${network}`, monotonicMs()),

@@ -2,7 +2,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { STRANGER_WINDOW_MS } from '../../src/core/sign-in/stranger.ts'
+import { maxPerNetwork, STRANGER_WINDOW_MS } from '../../src/core/sign-in/stranger.ts'
 import { openRedis, type RedisLink } from '../../src/gate/redis-link.ts'
 import { createSignInFailures, type SignInFailures } from '../../src/gate/sign-in-failures.ts'
 import { engineUrl } from '../rig/engines/database.ts'
@@ -35,16 +35,37 @@ describe.each(links)('failures $name', ({ open }) => {
   })
   afterAll(() => link?.close())
 
-  it('count an address once per network, and no more than the budget of the network', async () => {
+  it('count an address once per network, and no more than the budget of the network in an account', async () => {
     const from = source()
     const repeated = email()
-    expect(await failures.read(from)).toMatchObject({ addresses: 0, waitMs: 0, account: 0 })
+    expect(await failures.read(from)).toMatchObject({ addresses: 0, inAllAccounts: 0, waitMs: 0, account: 0 })
     for (const each of [repeated, repeated, email()]) await failures.count(from, each)
-    expect(await failures.read(from)).toMatchObject({ addresses: 2, account: 2 })
+    expect(await failures.read(from)).toMatchObject({ addresses: 2, inAllAccounts: 2, account: 2 })
     for (let time = 0; time < 5; time += 1) await failures.count(from, email())
-    const { addresses, account, waitMs } = await failures.read(from)
-    expect([addresses, waitMs > STRANGER_WINDOW_MS - 60_000, waitMs <= STRANGER_WINDOW_MS]).toEqual([3, true, true])
+    const { addresses, inAllAccounts, account, waitMs } = await failures.read(from)
+    expect([addresses, inAllAccounts]).toEqual([3, 7])
+    expect([waitMs > STRANGER_WINDOW_MS - 60_000, waitMs <= STRANGER_WINDOW_MS]).toEqual([true, true])
     expect(account, 'a network adds no more than its budget').toBe(3)
+  })
+
+  it('of one network are counted in each account, and add no more than its budget to the service', async () => {
+    const place = network()
+    const before = (await failures.read({ network: place, accountId: randomUUID() })).service
+    const accounts = Array.from({ length: 3 }, () => ({ network: place, accountId: randomUUID() }))
+    for (const from of accounts) for (let time = 0; time < 3; time += 1) await failures.count(from, email())
+    for (const from of accounts) {
+      expect(await failures.read(from)).toMatchObject({ addresses: 3, inAllAccounts: 9, account: 3 })
+    }
+    const elsewhere = { network: place, accountId: randomUUID() }
+    expect(await failures.read(elsewhere)).toMatchObject({ addresses: 0, inAllAccounts: 9, account: 0 })
+    // Other tests count meanwhile on the shared engine.
+    if (!link) expect((await failures.read(elsewhere)).service - before).toBe(3)
+  })
+
+  it('of one network are counted up to where it is refused', async () => {
+    const from = source()
+    for (let time = 0; time < maxPerNetwork(LIMITS) + 3; time += 1) await failures.count(from, email())
+    expect((await failures.read(from)).inAllAccounts).toBe(maxPerNetwork(LIMITS))
   })
 
   it('of all networks add up for the account and the service', async () => {
@@ -87,7 +108,7 @@ it('are forgotten after their window, in process', async () => {
   const from = source()
   await failures.count(from, email())
   now = STRANGER_WINDOW_MS
-  expect(await failures.read(from)).toMatchObject({ addresses: 0, account: 1 })
+  expect(await failures.read(from)).toMatchObject({ addresses: 0, inAllAccounts: 0, account: 1 })
   now = 2 * STRANGER_WINDOW_MS
-  expect(await failures.read(from)).toEqual({ addresses: 0, waitMs: 0, account: 0, service: 0 })
+  expect(await failures.read(from)).toEqual({ addresses: 0, inAllAccounts: 0, waitMs: 0, account: 0, service: 0 })
 })

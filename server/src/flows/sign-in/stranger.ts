@@ -4,7 +4,12 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'
-import { decideStranger, type StrangerDecision, type StrangerLimits } from '../../core/sign-in/stranger.ts'
+import {
+  decideStranger,
+  type SpentBudget,
+  type StrangerDecision,
+  type StrangerLimits,
+} from '../../core/sign-in/stranger.ts'
 import { insertMail, lockRecentMails } from '../../store/mails.ts'
 import type { SignInAttempt } from '../../store/sign-in/attempts.ts'
 import type { SignInUser } from '../../store/sign-in/methods.ts'
@@ -35,27 +40,27 @@ export async function signInAsStranger<Result extends { readonly outcome: string
   given: Given<Result>,
 ): Promise<Result | Refused | AskedToConfirm> {
   const { attempt } = given
-  const { decision, addresses } = await decide(context, attempt)
+  const { decision, inAllAccounts } = await decide(context, attempt)
   if (decision.outcome === 'refuse') {
     countRefused(context, { ...attempt, email: null, userId: null }, decision.spent)
     return { outcome: 'locked', waitMs: decision.waitMs }
   }
-  if (decision.outcome === 'confirm') return askToConfirm(context, given, addresses)
+  if (decision.outcome === 'confirm') return askToConfirm(context, given, inAllAccounts)
   if (decision.outcome === 'delay') await sleep(decision.delayMs)
   const checked = await check(context, given, null).catch(busy)
   if (checked.outcome === 'right') return given.enter(checked.user)
-  return checked.outcome === 'busy' && context.mailer ? askToConfirm(context, given, addresses) : checked
+  return checked.outcome === 'busy' && context.mailer ? askToConfirm(context, given, inAllAccounts) : checked
 }
 
 async function decide(
   context: Context,
   attempt: SignInAttempt,
-): Promise<{ readonly decision: StrangerDecision; readonly addresses: number }> {
+): Promise<{ readonly decision: StrangerDecision; readonly inAllAccounts: number }> {
   const history = await context.signInFailures.read(sourceOf(attempt))
   const about = { known: false, canMail: context.mailer !== null }
   const decision = decideStranger(history, strangerLimits(context.config), about)
-  if (decision.outcome !== 'allow' && decision.spent !== 'network') countSlowed(context, attempt, decision.spent)
-  return { decision, addresses: history.addresses }
+  if (decision.outcome !== 'allow') countSlowed(context, attempt, decision.spent)
+  return { decision, inAllAccounts: history.inAllAccounts }
 }
 
 type Checked = { readonly outcome: 'right'; readonly user: SignInUser } | Refused
@@ -83,13 +88,13 @@ function check(
   })
 }
 
-/** `addresses`: how many failed from this network. */
-function askToConfirm<Result>(context: Context, given: Given<Result>, addresses: number): AskedToConfirm {
+/** `rank`: how many addresses failed from this network. */
+function askToConfirm<Result>(context: Context, given: Given<Result>, rank: number): AskedToConfirm {
   const { attempt, language } = given
   return {
     outcome: 'confirm',
     afterwards: async () => {
-      const checked = await check(context, given, addresses).catch(busy)
+      const checked = await check(context, given, rank).catch(busy)
       // Counts as failed: otherwise a network could crowd out the others without ever spending its budget.
       if (checked.outcome === 'busy') await context.signInFailures.count(sourceOf(attempt), attempt.email)
       if (checked.outcome === 'right') await mailConfirmation(context, checked.user, language)
@@ -107,8 +112,9 @@ function mailConfirmation(context: Context, user: SignInUser, language: string):
   })
 }
 
-/** Recorded once an hour: for the account, or for the whole service. */
-function countSlowed(context: Context, attempt: SignInAttempt, spent: 'account' | 'service'): void {
-  const accountId = spent === 'account' ? attempt.accountId : null
-  context.refusals.count({ kind: 'session.slowed', accountId, subject: '', network: null, userId: null, reason: spent })
+/** Recorded once an hour: for the network in its account, for the account, or for the whole service. */
+function countSlowed(context: Context, attempt: SignInAttempt, spent: SpentBudget): void {
+  const accountId = spent === 'service' ? null : attempt.accountId
+  const network = spent === 'network' ? attempt.network : null
+  context.refusals.count({ kind: 'session.slowed', accountId, subject: '', network, userId: null, reason: spent })
 }

@@ -1,6 +1,7 @@
 /** WB-07 and WB-09: credential stuffing is throttled before any hashing; users of known browsers sign in as before. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { networkOf } from '../../../src/core/network.ts'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
@@ -59,6 +60,15 @@ const passkeyAnswer = async (web: Web, passkey: SoftPasskey) => {
   return passkey.get(JSON.parse(unescapeHtml(/ options="([^"]*)"/.exec(text)?.[1] ?? '')), web.origin)
 }
 
+/** The link by which a user confirms a browser. */
+async function confirmation(user: MadeUser): Promise<string> {
+  await expect.poll(() => mailsOf(service, user), { timeout: 20_000 }).toEqual(['sign_in'])
+  await sendDueMails(service.context)
+  const { text } = await mailbox.waitFor(({ to }) => to === user.email)
+  const { pathname, search } = new URL(/https?:\/\/\S+\/link\?token=[\w-]+/.exec(text)?.[0] ?? '')
+  return `${pathname}${search}`
+}
+
 async function withPasskey(user: MadeUser): Promise<SoftPasskey> {
   const web = from()
   await web.signIn(user.email, PASSWORD)
@@ -70,7 +80,7 @@ async function withPasskey(user: MadeUser): Promise<SoftPasskey> {
 }
 
 describe('a network from which many addresses failed', () => {
-  it('WB-07: waits before any password is looked at; known browsers, passkeys and other networks do not', async () => {
+  it('WB-07: shuts nobody out: its strangers confirm by mail, in that account only; known browsers and passkeys do not', async () => {
     const [user, other] = [await somebody(), await somebody()]
     const address = somewhere()
     const known = from(address)
@@ -79,15 +89,18 @@ describe('a network from which many addresses failed', () => {
     const passkey = await withPasskey(await somebody())
     expect((await stuff(3, { address })).map(({ status }) => status)).toEqual([400, 400, 400])
 
-    const before = await failures()
-    for (const [email, password] of [
-      [other.email, PASSWORD],
-      [madeUp(), WRONG],
-    ] as const) {
-      const page = await signIn(from(address), email, password)
-      expect([page.status, Number(page.headers['retry-after']) > 600]).toEqual([429, true])
-    }
-    expect([await failures(), await sessionsOf(service, other)]).toEqual([before, []])
+    const pages = [
+      await signIn(from(address), other.email, PASSWORD),
+      await signIn(from(address), other.email, WRONG),
+      await signIn(from(address), madeUp(), WRONG),
+    ]
+    expect(pages.map(({ status }) => status)).toEqual([200, 200, 200])
+    const link = await confirmation(other)
+    expect(await sessionsOf(service, other)).toEqual([])
+    const web = from(address)
+    await web.get(link)
+    await web.submit('/link/sign-in')
+    expect(await sessionsOf(service, other)).toHaveLength(1)
 
     await known.signIn(user.email, PASSWORD)
     expect(await sessionsOf(service, user)).toHaveLength(1)
@@ -97,7 +110,53 @@ describe('a network from which many addresses failed', () => {
       next: '/',
     })
     expect([page.status, page.location]).toEqual([303, '/'])
-    expect((await signIn(from(), other.email, PASSWORD)).status).toBe(303)
+    expect((await signIn(from(), (await somebody()).email, PASSWORD)).status, 'from elsewhere').toBe(303)
+    const { slug } = await makeAccount(service.context.db)
+    const neighbour = await somebody(service, slug)
+    expect((await signIn(from(address, service, slug), neighbour.email, PASSWORD)).status, 'another account').toBe(303)
+    await service.context.refusals.save()
+    const events = await service.database.query("select detail from audit_events where kind = 'session.slowed'")
+    expect(events).toContainEqual({ detail: { reason: 'network', network: `${address.replace(/\.7$/, '.0')}/24` } })
+  })
+
+  it('WB-07: that goes on in many accounts confirms in every account, and waits only after very many', async () => {
+    const address = somewhere()
+    const slugs = await Promise.all(Array.from({ length: 8 }, async () => (await makeAccount(service.context.db)).slug))
+    for (const slug of slugs.slice(0, 7)) await stuff(2, { address, slug })
+    const [last = ''] = slugs.slice(-1)
+    const user = await somebody(service, last)
+    const tryIt = () => signIn(from(address, service, last), user.email, PASSWORD)
+    expect(
+      (await stuff(1, { address, slug: last })).map(({ status }) => status),
+      'the fifteenth',
+    ).toEqual([400])
+    expect((await tryIt()).status).toBe(200)
+    const source = { network: networkOf(address) ?? '', accountId: service.account.id }
+    const failed = async () => (await service.context.signInFailures.read(source)).inAllAccounts
+    // Each is checked after its answer.
+    for (let left = 75 - (await failed()); left > 0; left = 75 - (await failed()))
+      await stuff(left, { address, slug: last })
+    const before = await failures()
+    const page = await tryIt()
+    expect([page.status, Number(page.headers['retry-after']) > 600]).toEqual([429, true])
+    expect(await failures(), 'no password was looked at').toBe(before)
+  })
+
+  it('WB-07: without a mail server is delayed, and waits after many', async () => {
+    const own = await startTestService(SMALL)
+    onTestFinished(() => own.stop())
+    const user = await somebody(own)
+    const address = somewhere()
+    await stuff(3, { at: own, address })
+    const started = performance.now()
+    expect((await signIn(from(address, own), user.email, PASSWORD)).status).toBe(303)
+    expect(performance.now() - started).toBeGreaterThan(4_900)
+    const { slug } = await makeAccount(own.context.db)
+    for (let time = 0; time < 4; time += 1) {
+      const { slug: other } = await makeAccount(own.context.db)
+      await stuff(3, { at: own, address, slug: other })
+    }
+    expect((await signIn(from(address, own, slug), madeUp(), WRONG)).status).toBe(429)
   })
 
   it('WB-07: is not judged by how often one address fails, which has a budget of its own', async () => {
@@ -139,17 +198,14 @@ describe('when an account’s budget is spent', () => {
     expect(bare(right), 'no telling whether the password was right').toEqual(bare(wrong))
     expect(await sessionsOf(service, user)).toEqual([])
 
-    await expect.poll(() => mailsOf(service, user), { timeout: 20_000 }).toEqual(['sign_in'])
-    await sendDueMails(service.context)
-    const { text } = await mailbox.waitFor(({ to }) => to === user.email)
-    const link = new URL(/https?:\/\/\S+\/link\?token=[\w-]+/.exec(text)?.[0] ?? '')
-    await web.get(`${link.pathname}${link.search}`)
+    const link = await confirmation(user)
+    await web.get(link)
     expect(await sessionsOf(service, user), 'looking at it changes nothing').toEqual([])
     await web.submit('/link/sign-in')
     expect(await sessionsOf(service, user)).toHaveLength(1)
     await web.submit('/sign-out')
     expect((await signIn(web, user.email, PASSWORD)).status, 'known from now on').toBe(303)
-    expect((await from(undefined, service, slug).get(`${link.pathname}${link.search}`)).status).toBe(404)
+    expect((await from(undefined, service, slug).get(link)).status).toBe(404)
 
     await known.signIn(next.email, PASSWORD)
     expect(await sessionsOf(service, next)).toHaveLength(1)
@@ -161,12 +217,7 @@ describe('when an account’s budget is spent', () => {
     const user = await somebody(service, slug)
     await stuff(100, { slug })
     await signIn(from(undefined, service, slug), user.email, PASSWORD)
-    const { text } = await (async () => {
-      await expect.poll(() => mailsOf(service, user), { timeout: 20_000 }).toEqual(['sign_in'])
-      await sendDueMails(service.context)
-      return mailbox.waitFor(({ to }) => to === user.email)
-    })()
-    const link = /token=([\w-]+)/.exec(text)?.[1] ?? ''
+    const link = /token=([\w-]+)/.exec(await confirmation(user))?.[1] ?? ''
     const words = { link, password: 'another green harbour', again: 'another green harbour' }
     expect((await from(undefined, service, slug).send('POST', '/link', words)).status).toBe(404)
   })

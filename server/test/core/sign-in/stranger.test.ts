@@ -11,16 +11,31 @@ import {
 } from '../../../src/core/sign-in/stranger.ts'
 
 const LIMITS = { addressesPerNetwork: 20, service: 1_000 }
-const QUIET = { addresses: 0, waitMs: 0, account: 0, service: 0 }
+const QUIET = { addresses: 0, inAllAccounts: 0, waitMs: 0, account: 0, service: 0 }
 const WITH_MAIL = { known: false, canMail: true }
 const WITHOUT_MAIL = { known: false, canMail: false }
-const SPENT = { addresses: 20, waitMs: 7, account: ACCOUNT_FAILURES.max, service: 1_000 }
+const SPENT = { addresses: 20, inAllAccounts: 500, waitMs: 7, account: ACCOUNT_FAILURES.max, service: 1_000 }
 
 describe('a stranger', () => {
   it.each([
-    ['gets in while nothing is spent', { ...QUIET, addresses: 19, account: 99, service: 999 }, WITH_MAIL, 'allow'],
-    ['waits when the network’s budget is spent', { ...QUIET, addresses: 20, waitMs: 7 }, WITH_MAIL, 'refuse'],
-    ['waits for it also when the others are', SPENT, WITH_MAIL, 'refuse'],
+    [
+      'gets in while nothing is spent',
+      { addresses: 19, inAllAccounts: 99, waitMs: 7, account: 99, service: 999 },
+      WITH_MAIL,
+      'allow',
+    ],
+    ['confirms by mail when the network’s is spent in the account', { ...QUIET, addresses: 20 }, WITH_MAIL, 'confirm'],
+    ['confirms by mail when the network’s is spent in all', { ...QUIET, inAllAccounts: 100 }, WITH_MAIL, 'confirm'],
+    ['still does when the network keeps guessing', { ...QUIET, inAllAccounts: 499 }, WITH_MAIL, 'confirm'],
+    ['waits when the network keeps the process busy', { ...QUIET, inAllAccounts: 500 }, WITH_MAIL, 'refuse'],
+    ['waits for it also when the others are spent', SPENT, WITH_MAIL, 'refuse'],
+    [
+      'is delayed where no mail can be sent and the network’s is spent in the account',
+      { ...QUIET, addresses: 20, inAllAccounts: 99 },
+      WITHOUT_MAIL,
+      'delay',
+    ],
+    ['waits for the network where no mail can be sent', { ...QUIET, inAllAccounts: 100 }, WITHOUT_MAIL, 'refuse'],
     ['confirms by mail when the account’s is spent', { ...QUIET, account: 100 }, WITH_MAIL, 'confirm'],
     ['confirms by mail when the service’s is spent', { ...QUIET, service: 1_000 }, WITH_MAIL, 'confirm'],
     [
@@ -43,9 +58,11 @@ describe('a stranger', () => {
     expect(decideStranger(SPENT, LIMITS, WITH_MAIL)).toEqual({ outcome: 'refuse', waitMs: 7, spent: 'network' })
   })
 
-  const account = { ...QUIET, account: 100 }
+  const network = { ...QUIET, addresses: 20 }
+  const account = { ...network, account: 100 }
   const both = { ...account, service: 1_000 }
   it.each([
+    ['confirms because of the network', network, WITH_MAIL, { outcome: 'confirm', spent: 'network' }],
     ['confirms because of the account', account, WITH_MAIL, { outcome: 'confirm', spent: 'account' }],
     [
       'confirms because of the service, also if both are spent',
