@@ -29,7 +29,8 @@ export type Posted = { readonly tookMs: number } & (
 
 export type OutboundMessage = { readonly headers: Readonly<Record<string, string>>; readonly body: string }
 
-export type FetchFailure = PostFailure | AddressProblem | 'too_large'
+/** `busy`: too many requests to the same provider wait (flows/provider/request-limits.ts). */
+export type FetchFailure = PostFailure | AddressProblem | 'too_large' | 'busy'
 
 export type Fetched =
   | { readonly status: number; readonly type: string; readonly body: Buffer }

@@ -7,6 +7,8 @@ import type { LimitResult } from './limit-result.ts'
 export type MinuteWindows = {
   /** Counts one, unless the key is over its limit. */
   take(key: string): LimitResult
+  /** Does not count one after all. */
+  giveBack(key: string): void
   /** The key is over its limit for this long, whatever was counted here. */
   fill(key: string, forMs: number): void
   /** How long the key is over its limit; 0: it is not. */
@@ -48,6 +50,10 @@ export function createMinuteWindows(limit: number, monotonicMs: () => number = (
       const window = current(key, now) ?? open(key, { count: 0, endsAt: now + MINUTE_MS })
       window.count += 1
       return { passed: true }
+    },
+    giveBack: (key) => {
+      const window = current(key, monotonicMs())
+      if (window) window.count = Math.max(0, window.count - 1)
     },
     fill: (key, forMs) => void open(key, { count: limit, endsAt: monotonicMs() + forMs }),
     waitMs,

@@ -36,8 +36,9 @@ export async function makeProviderKey(alg = 'ES256'): Promise<ProviderKey> {
 /** Of a token; undefined: left out. */
 export type Claims = Record<string, unknown>
 
-export function signWith({ privateKey, kid, alg }: ProviderKey, claims: Claims): Promise<string> {
-  return new SignJWT(claims as JWTPayload).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(privateKey)
+/** `typ`: empty: none. */
+export function signWith({ privateKey, kid, alg }: ProviderKey, claims: Claims, typ = 'JWT'): Promise<string> {
+  return new SignJWT(claims as JWTPayload).setProtectedHeader({ alg, kid, ...(typ && { typ }) }).sign(privateKey)
 }
 
 export type Respond = (request: IncomingMessage, response: ServerResponse) => void
@@ -63,7 +64,7 @@ export type TestProvider = {
   /** The user signs in: path and query with which the browser is sent back. */
   authorize(location: string | null, claims?: Claims): string
   /** A signed logout token. */
-  logoutToken(claims?: Claims): Promise<string>
+  logoutToken(claims?: Claims, typ?: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -127,11 +128,11 @@ export async function startProvider(): Promise<TestProvider> {
       }
       return `${back.pathname}${back.search}`
     },
-    logoutToken: (claims = {}) => {
+    logoutToken: (claims = {}, typ = 'JWT') => {
       const events = { 'http://schemas.openid.net/event/backchannel-logout': {} }
       const now = provider.now()
       const known = { iss: issuer, aud: provider.clientId, iat: now, exp: now + 120, jti: randomUUID(), events }
-      return signWith(key, { ...known, sub: ADA.sub, ...claims })
+      return signWith(key, { ...known, sub: ADA.sub, ...claims }, typ)
     },
     stop: async () => {
       server.closeAllConnections()

@@ -38,6 +38,7 @@ export const providerProblems = [
   'no_keys',
   'client_refused',
   'secret_lost',
+  'busy',
 ] as const
 
 export type ProviderProblem = (typeof providerProblems)[number]
@@ -134,4 +135,6 @@ export type ProviderSignInProblem =
   /** The provider or the user said no. */
   | 'declined'
   | 'unavailable'
+  /** Too many sign-ins failed in this network just now. */
+  | 'busy'
   | ProviderUserProblem

@@ -20,6 +20,7 @@ import {
 } from 'openid-client'
 import type { ProviderProblem } from '../../core/provider/provider.ts'
 import { type FetchFailure, type Outbound, UNCONNECTED } from '../../outbound.ts'
+import { createProviderBudgets, limitPerIssuer, type ProviderBudgets } from './request-limits.ts'
 
 const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 }
 const KEPT_MS = 10 * 60_000
@@ -54,6 +55,7 @@ export type Opened = {
 }
 
 export type Providers = {
+  readonly budgets: ProviderBudgets
   /** `now`: PostgreSQL's. */
   open(client: Client, now: number): Promise<Opened | Failed>
   /** Keys of the issuer, for a logout token. */
@@ -64,7 +66,8 @@ export type Providers = {
   problemWith(issuer: string): ProviderProblem | null
 }
 
-export function createProviders(outbound: Outbound): Providers {
+export function createProviders(unlimited: Outbound): Providers {
+  const outboundTo = limitPerIssuer(unlimited)
   const kept = new Map<string, { readonly found: Promise<Found | Failed>; readonly until: number }>()
 
   const find = async (issuer: string): Promise<Found | Failed> => {
@@ -73,7 +76,7 @@ export function createProviders(outbound: Outbound): Providers {
     kept.delete(issuer)
     const [oldest] = kept.keys()
     if (kept.size >= MAX_KEPT && oldest !== undefined) kept.delete(oldest)
-    const found = discover(outbound, issuer)
+    const found = discover(outboundTo(issuer), issuer)
     kept.set(issuer, { found, until: performance.now() + KEPT_MS })
     if ((await found).outcome === 'failed') kept.set(issuer, { found, until: performance.now() + FAILURE_KEPT_MS })
     return found
@@ -81,18 +84,19 @@ export function createProviders(outbound: Outbound): Providers {
 
   const open = async (client: Client, now: number): Promise<Opened | Failed> => {
     const found = await find(client.issuer)
-    return found.outcome === 'failed' ? found : configure(outbound, found.metadata, client, now)
+    return found.outcome === 'failed' ? found : configure(outboundTo(client.issuer), found.metadata, client, now)
   }
 
   return {
+    budgets: createProviderBudgets(),
     open,
     keysOf: find,
-    problemWith: (issuer) => issuerProblem(outbound, issuer),
+    problemWith: (issuer) => issuerProblem(unlimited, issuer),
     test: async (client, redirectUri, now) => {
       kept.delete(client.issuer)
       const opened = await open(client, now)
       if (opened.outcome === 'failed') return opened.problem
-      return (await keysProblem(outbound, client.issuer, opened)) ?? clientProblem(opened, redirectUri)
+      return (await keysProblem(outboundTo(client.issuer), client.issuer, opened)) ?? clientProblem(opened, redirectUri)
     },
   }
 }
@@ -197,7 +201,7 @@ function guarded(outbound: Outbound, failures: FetchFailure[]): CustomFetch {
 
 /** What is wrong if a request failed. Before a connection exists, all failures are one. */
 export function fetchProblem(failure: FetchFailure): ProviderProblem {
-  if (failure === 'too_large') return 'too_large'
+  if (failure === 'too_large' || failure === 'busy') return failure
   if (failure === 'timeout') return 'slow'
   if (failure === 'tls') return 'certificate'
   if (failure === 'broken' || UNCONNECTED.some((each) => each === failure)) return 'unreachable'

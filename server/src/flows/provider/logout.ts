@@ -1,6 +1,6 @@
 /** Back-channel logout (OpenID Connect Back-Channel Logout 1.0): the provider says that a user's session there ended. */
 import { hash } from 'node:crypto'
-import { errors, type JWTPayload, jwtVerify } from 'jose'
+import { errors, type JWTPayload, type JWTVerifyResult, jwtVerify } from 'jose'
 import { byProvider } from '../../core/audit/actor.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { endSessionsOf, findProvider } from '../../store/provider/identity-providers.ts'
@@ -39,9 +39,9 @@ export async function logOutByProvider(
   const found = await context.providers.keysOf(issuer)
   if (found.outcome === 'failed') return { outcome: 'unavailable' }
   if (token.length > MAX_TOKEN_LENGTH) return { outcome: 'invalid' }
-  let payload: JWTPayload
+  let verified: JWTVerifyResult
   try {
-    const verified = await jwtVerify(token, found.keys, {
+    verified = await jwtVerify(token, found.keys, {
       algorithms: ALGORITHMS,
       issuer: found.issuer,
       audience: clientId,
@@ -50,16 +50,15 @@ export async function logOutByProvider(
       maxTokenAge: MAX_AGE_SECONDS,
       requiredClaims: ['jti', 'events'],
     })
-    payload = verified.payload
   } catch (error) {
     context.events.providerFailed(account.slug, reasonOf(error))
     const unfetched = !(error instanceof errors.JOSEError) || error instanceof errors.JWKSTimeout
     return { outcome: unfetched ? 'unavailable' : 'invalid' }
   }
-  const ended = readLogout(payload)
+  const ended = isLogoutType(verified.protectedHeader.typ) ? readLogout(verified.payload) : null
   if (!ended) return { outcome: 'invalid' }
   return context.db.transaction(async (tx): Promise<Logout> => {
-    const digest = hash('sha256', `logout\n${issuer}\n${clientId}\n${ended.jti}`, 'buffer')
+    const digest = hash('sha256', `logout\n${account.id}\n${issuer}\n${clientId}\n${ended.jti}`, 'buffer')
     const until = now + 2 * (MAX_AGE_SECONDS + CLOCK_TOLERANCE_SECONDS) * 1000
     if (!(await spendChallenge(tx, digest, until))) return { outcome: 'invalid' }
     const users = await endSessionsOf(tx, account.id, issuer, ended)
@@ -69,6 +68,11 @@ export async function logOutByProvider(
     }
     return { outcome: 'done', sessions: users.length }
   })
+}
+
+/** Section 2.4 recommends the type, and many providers omit it; a token of another type is no logout. */
+function isLogoutType(typ: string | undefined): boolean {
+  return typ === undefined || /^(?:application\/)?(?:logout\+)?jwt$/i.test(typ)
 }
 
 type Ended = { readonly jti: string; readonly subject: string | null; readonly sid: string | null }

@@ -99,7 +99,7 @@ export async function saveProviderSettings(
   if ('problem' in client) return { outcome: 'unfit', problem: client.problem }
   const changed = wanted.clientSecret !== '' || before?.clientId !== client.clientId || before.issuer !== issuer
   if (wanted.state !== 'off' && (changed || before?.state === 'off')) {
-    const problem = await context.providers.test(client, redirectUriOf(context, account), now)
+    const problem = await testClient(context, account, client, now)
     if (problem) return { outcome: 'failed', problem }
   }
   return asAdministrator(context, by, async (tx, { id }): Promise<ProviderSaving> => {
@@ -216,5 +216,16 @@ export async function testProviderSettings(context: Context, account: HostAccoun
   if (!provider) return { outcome: 'not_found' }
   const client = clientOf(context, provider)
   if (!client) return { outcome: 'tested', problem: 'secret_lost' }
-  return { outcome: 'tested', problem: await context.providers.test(client, redirectUriOf(context, account), now) }
+  return { outcome: 'tested', problem: await testClient(context, account, client, now) }
+}
+
+/** Null: nothing is wrong. */
+async function testClient(
+  context: Context,
+  account: HostAccount,
+  client: Client,
+  now: number,
+): Promise<ProviderProblem | null> {
+  const { providers } = context
+  return providers.budgets.test(account.id) ? providers.test(client, redirectUriOf(context, account), now) : 'busy'
 }

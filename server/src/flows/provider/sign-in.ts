@@ -11,6 +11,7 @@ import {
   randomPKCECodeVerifier,
   randomState,
 } from 'openid-client'
+import { networkOf } from '../../core/network.ts'
 import {
   PROVIDER_SESSION_MS,
   type ProviderClaims,
@@ -18,6 +19,7 @@ import {
   type ProviderSignInProblem,
   readClaims,
 } from '../../core/provider/provider.ts'
+import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { decryptText, encryptText } from '../../secrets/provider/encrypted-text.ts'
 import { signBrowser, verifyBrowser, verifyLink } from '../../secrets/web-texts.ts'
 import { findProvider, type IdentityProvider } from '../../store/provider/identity-providers.ts'
@@ -148,9 +150,13 @@ export async function finishProviderSignIn(
   const { issuer, clientId, state } = transaction
   if (answer.fields.get('state') !== state || provider.issuer !== issuer || provider.clientId !== clientId)
     return refused('expired')
+  const { budgets } = context.providers
+  const network = networkOf(browser.address) ?? UNKNOWN_NETWORK
+  if (!budgets.beginReturn(account.id, network)) return refused('busy')
   if (!(await spend(context, transaction))) return refused('expired')
   const proven = await prove(context, account, provider, transaction, answer.fields, now)
   if ('problem' in proven) return refused(proven.problem)
+  budgets.endReturn(account.id, network)
   const link = transaction.link === null ? null : verifyLink(context.config.keys, transaction.link, account.slug)
   const saved = await saveProviderUser(context, account, provider, proven.claims, link)
   if (saved.outcome === 'refused') return refused(saved.problem)

@@ -48,7 +48,7 @@ function refused({ account, frame }: PageRequest, problem: ProviderSignInProblem
   const host = providerHost(account) ?? ''
   return {
     page: providerRefusedPage(frame, { problem, next, host }),
-    status: problem === 'unavailable' ? 503 : 403,
+    status: problem === 'unavailable' ? 503 : problem === 'busy' ? 429 : 403,
     next,
     cookies: [clearCookie(PROVIDER)],
   }

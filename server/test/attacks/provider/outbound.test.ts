@@ -3,10 +3,13 @@ import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createProviders } from '../../../src/flows/provider/client.ts'
+import { limitPerIssuer } from '../../../src/flows/provider/request-limits.ts'
+import { testProviderSettings } from '../../../src/flows/provider/settings.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
 import { createOutbound } from '../../../src/outbound.ts'
 import {
   ADA,
+  asHost,
   type Claims,
   connectProvider,
   makeProviderKey,
@@ -143,6 +146,72 @@ describe('FD-37: a provider that', () => {
   }, 20_000)
 })
 
+describe('FD-67: requests to a provider', () => {
+  const askedFor = (path: string) => scene.provider.asked.filter((each) => each === path).length
+
+  it('of anonymous returns with made-up codes are limited by network', async () => {
+    await connect()
+    const before = askedFor('/token')
+    const give = async () => {
+      const web = browser()
+      const { location } = await web.send('GET', '/sign-in/provider')
+      const state = new URL(location ?? 'none:').searchParams.get('state') ?? ''
+      const query = new URLSearchParams({ code: 'made-up', state, iss: scene.provider.issuer })
+      return (await web.send('GET', `/sign-in/provider/return?${query}`)).status
+    }
+    const statuses = await Promise.all(Array.from({ length: 60 }, give))
+    expect(Map.groupBy(statuses, (status) => status).get(429)).toHaveLength(40)
+    expect(askedFor('/token') - before).toBe(20)
+  })
+
+  it('are sent to one issuer four at a time, and another issuer does not wait', async () => {
+    const held: ServerResponse[] = []
+    scene.provider.instead.set('/held', (_, response) => void held.push(response))
+    const to = limitPerIssuer(createOutbound({ allowPrivate: true, dnsServers: [] }))
+    const ask = (issuer: string, path: string) =>
+      to(issuer).fetch(
+        scene.provider.issuer + path,
+        { method: 'GET', headers: {}, body: null },
+        { maxBytes: 1_000, timeoutMs: 60_000 },
+      )
+    const asked = Array.from({ length: 110 }, () => ask('https://slow.example', '/held'))
+    await expect.poll(() => held.length, { timeout: 20_000 }).toBe(4)
+    expect(await ask('https://other.example', '/jwks')).toMatchObject({ status: 200 })
+    expect(held).toHaveLength(4)
+    for (let answered = 0; answered < 104; answered += 1) {
+      await expect.poll(() => held.length, { timeout: 20_000, interval: 1 }).toBeGreaterThan(answered)
+      held[answered]?.end()
+    }
+    const outcomes = Map.groupBy(await Promise.all(asked), (fetched) =>
+      'error' in fetched ? fetched.error : 'answered',
+    )
+    expect(Array.from(outcomes, ([outcome, { length }]) => [outcome, length])).toEqual([
+      ['answered', 104],
+      ['busy', 6],
+    ])
+  })
+
+  it('of sign-ins that succeed are not limited', async () => {
+    await connect()
+    for (let time = 0; time < 30; time += 1) {
+      expect((await signInAtProvider(scene.provider, browser())).status).toBe(303)
+    }
+  })
+
+  it('of tests are limited by account', async () => {
+    const { administrators } = await connect()
+    const at = asHost(scene.account, 'optional')
+    expect(administrators).toHaveLength(2)
+    const before = askedFor('/token')
+    const tests = await Promise.all(
+      Array.from({ length: 60 }, () => testProviderSettings(scene.service.context, at, Date.now())),
+    )
+    const busy = tests.filter((test) => test.outcome === 'tested' && test.problem === 'busy')
+    expect(busy.length).toBeGreaterThanOrEqual(50)
+    expect(askedFor('/token') - before).toBeLessThanOrEqual(10)
+  })
+})
+
 describe('back-channel logout', () => {
   const LOGOUT = '/sign-in/provider/logout'
   /** As the provider sends it: without cookies or an origin. */
@@ -206,11 +275,20 @@ describe('back-channel logout', () => {
       await scene.provider.logoutToken({ sub: 'a\0b' }),
       await scene.provider.logoutToken({ sid: 'a\0b' }),
       await scene.provider.logoutToken({ iat: undefined }),
+      await scene.provider.logoutToken({}, 'at+jwt'),
+      await scene.provider.logoutToken({}, 'logout'),
       // An ID token of the same provider for the same client.
       await signWith(scene.provider.key, { ...claims, nonce: 'n', exp: scene.provider.now() + 300 }),
     ]
     for (const token of forged) expect([token, await post(token)]).toEqual([token, 400])
     expect(await isIn(web)).toBe(true)
+  })
+
+  it.each(['', 'JWT', 'logout+jwt', 'application/logout+jwt'])('is of the type "%s"', async (typ) => {
+    await connect()
+    const web = await enter()
+    expect(await post(await scene.provider.logoutToken({}, typ))).toBe(200)
+    expect(await isIn(web)).toBe(false)
   })
 
   it('FD-39: is used again, or is old', async () => {
@@ -236,6 +314,17 @@ describe('back-channel logout', () => {
     expect(await isIn(own)).toBe(true)
     const none = await makeAccount(scene.service.context.db)
     expect(await post(await scene.provider.logoutToken(), none)).toBe(404)
+  })
+
+  it('FD-40: of one client at two accounts ends the sessions of both: neither spends the token of the other', async () => {
+    const other = await makeAccount(scene.service.context.db)
+    await connect()
+    await connect({}, other)
+    const [here, there] = [await enter(), await enter({}, other)]
+    const token = await scene.provider.logoutToken()
+    expect([await post(token, other), await post(token)]).toEqual([200, 200])
+    expect([await isIn(here), await isIn(there)]).toEqual([false, false])
+    expect([await post(token, other), await post(token)], 'used again').toEqual([400, 400])
   })
 
   it('FD-40: a provider that was replaced ends nothing', async () => {
