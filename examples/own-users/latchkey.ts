@@ -44,7 +44,7 @@ export async function latchkey(
     }
     const { id, signedInAt, ...said } = user
     const statement = new SignJWT({ ...said, nonce: challenge, auth_time: signedInAt, amr: ['pwd'] })
-      .setProtectedHeader({ alg: 'EdDSA', kid: key.kid })
+      .setProtectedHeader({ alg: 'EdDSA', kid: key.kid, typ: 'latchkey-sign-in+jwt' })
       .setIssuer(new URL(ownUrl).origin)
       .setAudience(back.origin)
       .setSubject(id)

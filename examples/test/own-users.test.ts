@@ -21,6 +21,7 @@ beforeAll(async () => {
     SIGN_IN_URL: `${own}/latchkey/sign-in`,
     SIGN_IN_KEYS: `${own}/latchkey/keys`,
     SIGN_IN_CREATES: 'users',
+    SECOND_FACTOR_ELSEWHERE: 'trusted',
     POLL_INTERVAL: '1',
   })
   const { context, config, account } = service

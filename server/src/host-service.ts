@@ -4,8 +4,11 @@
  */
 import { readFile } from 'node:fs/promises'
 import { createLocalJWKSet, createRemoteJWKSet, customFetch, errors, importJWK, type JWTPayload, jwtVerify } from 'jose'
+import { saysSecondFactor } from './core/sign-in/second-factor.ts'
 import { ConfigurationError } from './setting-texts.ts'
 
+/** Tells a statement from every other JWT that the host service signs with the same key (RFC 8725, section 3.11). */
+const TYPE = 'latchkey-sign-in+jwt'
 /** No shared secrets: whoever can verify a statement cannot sign one. */
 const ALGORITHMS = ['EdDSA', 'ES256']
 const MAX_LIFETIME_SECONDS = 60
@@ -33,6 +36,7 @@ export type Statement = {
   /** Milliseconds. */
   readonly authenticatedAt: number
   readonly amr: readonly string[]
+  readonly secondFactor: boolean
   /** Names. */
   readonly roles: readonly string[]
   readonly permissions: readonly string[]
@@ -75,6 +79,7 @@ export async function openHostService({ publicUrl, signInUrl, signInKeys }: Host
       try {
         const { payload } = await jwtVerify(text, keys, {
           algorithms: ALGORITHMS,
+          typ: TYPE,
           issuer,
           audience,
           currentDate: new Date(now),
@@ -127,6 +132,7 @@ function read(payload: JWTPayload): VerifiedStatement {
       name: text(name),
       authenticatedAt: auth_time * 1000,
       amr,
+      secondFactor: saysSecondFactor(amr, payload.acr),
       roles,
       permissions,
     },

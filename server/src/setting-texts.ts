@@ -213,6 +213,14 @@ export const handOverSettings = {
     example: 'shared',
     parse: oneOf('per-account', 'shared'),
   }),
+  secondFactorElsewhere: option({
+    env: 'SECOND_FACTOR_ELSEWHERE',
+    fallback: 'required',
+    about:
+      'Whether users who sign in at your service or at an identity provider have to prove a second factor there: administrators before they administer, and all users of an account whose policy requires one. It is proven by `mfa`, `otp`, `hwk` or `sc` in `amr`, or by an `acr` that means it. `required`, or `trusted` if the services decide and do not say so.',
+    example: 'required',
+    parse: oneOf('required', 'trusted'),
+  }),
 }
 
 /** Databases of places and networks, a part of the table in config.ts. */

@@ -235,6 +235,9 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'FD-43': 'A user who is disabled here comes back by the provider.',
   'FD-44': 'The stored client secret is sent to, or read by, somebody else.',
   'FD-45': 'A session of the provider outlives the change of its issuer or its end.',
+  'FD-70': 'An administrator who signs in elsewhere administers without a second factor.',
+  'FD-69': 'Another JWT that the host service signs passes for a statement.',
+  'FD-68': 'A session outlives its user at the host service.',
   'FD-67': 'Whoever opens sign-in pages makes the service flood a provider.',
   'FD-66': 'A management key changes the external id of a user, and with it who signs in as that user.',
   // Management keys

@@ -93,6 +93,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'attacks/provider/id-tokens',
     'attacks/provider/outbound',
     'attacks/provider/people',
+    'attacks/sign-in/word-of-the-host',
     'attacks/sign-in/hand-over',
     'browser/identity-provider',
     'browser/who-continues',

@@ -41,6 +41,7 @@ export async function openHarness(users: 'host' | 'provider'): Promise<Harness> 
     SIGN_IN_URL: `${own}/latchkey/sign-in`,
     SIGN_IN_KEYS: `${own}/latchkey/keys`,
     SIGN_IN_CREATES: 'users',
+    SECOND_FACTOR_ELSEWHERE: 'trusted',
   }
   const environment = {
     DATABASE_URL: database.url,

@@ -75,13 +75,19 @@ export async function claimsFor(
     email: 'ada@host.example',
     name: 'Ada',
     auth_time: now,
-    amr: ['pwd'],
+    amr: ['pwd', 'otp'],
     roles: ['administrator'],
   }
 }
 
-export function signStatement({ privateKey, kid, alg }: HostKey, claims: JWTPayload): Promise<string> {
-  return new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(privateKey)
+export const STATEMENT_TYPE = 'latchkey-sign-in+jwt'
+
+export function signStatement(
+  { privateKey, kid, alg }: HostKey,
+  claims: JWTPayload,
+  typ: string | undefined = STATEMENT_TYPE,
+): Promise<string> {
+  return new SignJWT(claims).setProtectedHeader({ alg, kid, ...(typ === '' ? {} : { typ }) }).sign(privateKey)
 }
 
 /** Path and query with which the host service sends the browser back. */

@@ -1,10 +1,9 @@
-/** A user who is signed in to an account's pages, with a second factor if they are Latchkey's own: a real session, without hashing a password. */
+/** A user who is signed in to an account's pages, with a second factor: a real session, without hashing a password. */
 import { randomUUID } from 'node:crypto'
 import { SESSION } from '../../src/http/web/cookies.ts'
 import { signForm, signSession } from '../../src/secrets/web-texts.ts'
 import { insertSession } from '../../src/store/sign-in/sessions.ts'
 import { type MadeUser, makeUser } from './make.ts'
-import { elsewhereOf } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import type { Web } from './web.ts'
 
@@ -32,10 +31,9 @@ export async function startSession(
   where: Where = {},
 ): Promise<string> {
   const id = randomUUID()
-  const { id: accountId, slug } = where.account ?? account
-  const secondFactor = elsewhereOf(context.db, slug) === null
-  const signed = { lifetimeMs: config.sessionLifetimeMs, keyId: config.keys.signing.id }
-  const session = { id, accountId, userId: user.id, ...signed, secondFactor, address: null, agent: null }
+  const { id: accountId } = where.account ?? account
+  const signed = { lifetimeMs: config.sessionLifetimeMs, keyId: config.keys.signing.id, secondFactor: true }
+  const session = { id, accountId, userId: user.id, ...signed, address: null, agent: null }
   await context.db.transaction((tx) => insertSession(tx, session))
   return id
 }

@@ -13,9 +13,6 @@ export const admissions = ['invited', 'domain'] as const
 
 export type Admission = (typeof admissions)[number]
 
-/** A user whose provider does not say that they are signed out is asked to sign in again after this time. */
-export const PROVIDER_SESSION_MS = 12 * 60 * 60 * 1000
-
 /** Administrators who can sign in without the provider. */
 export const BREAK_GLASS_COUNT = 2
 

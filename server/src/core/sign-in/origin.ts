@@ -11,6 +11,12 @@ import type { ProviderState } from '../provider/provider.ts'
 export type Origin = 'own' | 'host' | 'provider'
 
 /**
+ * Longest session of a user who signs in elsewhere: who was removed there has to sign in again after this time, also if
+ * nobody tells Latchkey.
+ */
+export const ELSEWHERE_SESSION_MS = 12 * 60 * 60 * 1000
+
+/**
  * `confirmation`: authenticating again for a sensitive action. `roles`: administrators choose them. `reset`:
  * administrators send a link that replaces how the user signs in.
  */

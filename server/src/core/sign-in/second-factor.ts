@@ -58,3 +58,19 @@ export function secondFactorDuty(
   if (deadline === null) return { outcome: 'none' }
   return now >= deadline ? { outcome: 'enrol' } : { outcome: 'later', until: deadline }
 }
+
+/** Of RFC 8176: several factors, a one-time password, a hardware key, a smart card. A password precedes all but the keys. */
+const METHODS = ['mfa', 'otp', 'hwk', 'sc']
+
+/** Of OpenID Connect EAP ACR Values 1.0, REFEDS and PAPE. */
+const CLASSES = [
+  'phr',
+  'phrh',
+  'https://refeds.org/profile/mfa',
+  'http://schemas.openid.net/pape/policies/2007/06/multi-factor',
+]
+
+/** Whether a host service or an identity provider says that the user proved a second factor there. */
+export function saysSecondFactor(amr: readonly string[], acr: unknown): boolean {
+  return METHODS.some((method) => amr.includes(method)) || CLASSES.some((each) => each === acr)
+}

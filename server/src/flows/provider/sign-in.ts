@@ -13,12 +13,13 @@ import {
 } from 'openid-client'
 import { networkOf } from '../../core/network.ts'
 import {
-  PROVIDER_SESSION_MS,
   type ProviderClaims,
   type ProviderProblem,
   type ProviderSignInProblem,
   readClaims,
 } from '../../core/provider/provider.ts'
+import { ELSEWHERE_SESSION_MS } from '../../core/sign-in/origin.ts'
+import { saysSecondFactor } from '../../core/sign-in/second-factor.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
 import { decryptText, encryptText } from '../../secrets/provider/encrypted-text.ts'
 import { signBrowser, verifyBrowser, verifyLink } from '../../secrets/web-texts.ts'
@@ -261,10 +262,10 @@ async function enter(
   }
   const authenticated = {
     how: ['identity provider', ...elsewhere.amr].join(' ').slice(0, 100),
-    secondFactor: false,
+    secondFactor: saysSecondFactor(amr, idToken.acr),
     proof: { issuer: provider.issuer, subject: claims.subject },
     elsewhere,
-    maxLifetimeMs: PROVIDER_SESSION_MS,
+    maxLifetimeMs: ELSEWHERE_SESSION_MS,
   }
   const user = { id: userId, accountId: provider.accountId, slug }
   const signedIn = await context.db.transaction((tx) => startSession(context, tx, user, browser, authenticated))

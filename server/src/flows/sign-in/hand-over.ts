@@ -5,6 +5,7 @@ import { isSlug } from '../../core/accounts/account.ts'
 import { changedMembers } from '../../core/accounts/changed-members.ts'
 import { byHostService } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
+import { ELSEWHERE_SESSION_MS } from '../../core/sign-in/origin.ts'
 import { CLOCK_TOLERANCE_SECONDS, type HostService, type Statement } from '../../host-service.ts'
 import { createId } from '../../secrets/random.ts'
 import { type Challenge, signBrowser, signChallenge, verifyBrowser, verifyChallenge } from '../../secrets/web-texts.ts'
@@ -150,11 +151,17 @@ async function save(context: Context, tx: Transaction, slug: string, statement: 
 async function enter(
   context: Context,
   user: SavedUser & { readonly slug: string },
-  { externalId, authenticatedAt, amr }: Statement,
+  { externalId, authenticatedAt, amr, secondFactor }: Statement,
   browser: Browser,
 ): Promise<HandOverResult> {
   const how = ['host service', ...amr].join(' ').slice(0, 100)
-  const authenticated = { how, secondFactor: false, proof: { externalId }, elsewhere: { authenticatedAt, amr } }
+  const authenticated = {
+    how,
+    secondFactor,
+    proof: { externalId },
+    elsewhere: { authenticatedAt, amr },
+    maxLifetimeMs: ELSEWHERE_SESSION_MS,
+  }
   const signedIn = await context.db.transaction((tx) => startSession(context, tx, user, browser, authenticated))
   if (!signedIn) return refused('disabled')
   const { keys } = context.config

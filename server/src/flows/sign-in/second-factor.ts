@@ -25,3 +25,16 @@ export function mustKeepSecondFactor(
 ): boolean {
   return needsSecondFactor(secondFactor, slug === config.operatorAccount, now)
 }
+
+/**
+ * Whether a user who signs in elsewhere did so without the second factor that is needed: to administer, and for all that
+ * users do if the account's policy says so.
+ */
+export function lacksSecondFactorElsewhere(
+  { config }: Pick<Context, 'config'>,
+  { origin, secondFactor, session }: SessionUser,
+  administers: boolean,
+): boolean {
+  if (appliesTo(origin, 'second_factor') || config.secondFactorElsewhere === 'trusted') return false
+  return !session.secondFactor && (administers || secondFactor.requiredAt !== null)
+}

@@ -10,6 +10,7 @@ const STATUS: Readonly<Record<RefusalModel['code'], number>> = {
   invalid_request: 400,
   forbidden: 403,
   elsewhere: 403,
+  second_factor: 403,
   stale: 403,
   not_found: 404,
   no_account: 404,

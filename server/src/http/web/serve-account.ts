@@ -13,7 +13,7 @@ import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
 import { accountHas } from '../../flows/sign-in/origin.ts'
 import { countRefusedPage } from '../../flows/sign-in/refused-pages.ts'
-import { readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
+import { lacksSecondFactorElsewhere, readSecondFactorDuty } from '../../flows/sign-in/second-factor.ts'
 import { isFresh, type ReadSession, readSession } from '../../flows/sign-in/sessions.ts'
 import type { Frame } from '../../pages/ui/frame.ts'
 import { refusalPage } from '../../pages/ui/refusal.tsx'
@@ -214,7 +214,11 @@ async function answer(
   const { beforeSecondFactor: open } = route
   if (duty === 'enrol' && !open) return { seeOther: `/second-factor?next=${encodeURIComponent(here)}` }
   if (duty === 'confirm' && open !== 'always') return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }
-  if (route.access !== 'user' && !sessionUser.administrator) return { refusal: 'forbidden' }
+  const administers = route.access !== 'user'
+  if (administers && !sessionUser.administrator) return { refusal: 'forbidden' }
+  if (open !== 'always' && lacksSecondFactorElsewhere(context, sessionUser, administers)) {
+    return { refusal: 'second_factor' }
+  }
   if (route.method === 'POST' && !isSigned(context, sessionUser, route, fields)) return { refusal: 'stale' }
   if (route.fresh && !isFresh(context, sessionUser, now))
     return { seeOther: `/confirm?next=${encodeURIComponent(here)}` }

@@ -2,12 +2,12 @@
 import {
   type Admission,
   admissions,
-  PROVIDER_SESSION_MS,
   type ProviderProblem,
   type ProviderState,
   providerProblems,
   providerStates,
 } from '../../core/provider/provider.ts'
+import { ELSEWHERE_SESSION_MS } from '../../core/sign-in/origin.ts'
 import { Checkbox, Field } from '../ui/field.tsx'
 import { Radio, Select } from '../ui/field-kinds.tsx'
 import { Folded } from '../ui/folded.tsx'
@@ -82,7 +82,7 @@ export function providerPage(frame: Frame, model: ProviderModel): string {
           <ToCopy words={words} id="redirect-uri" label={words.t('provider.redirect_uri')} text={model.redirectUri} />
           <ToCopy words={words} id="logout-uri" label={words.t('provider.logout_uri')} text={model.logoutUri} />
         </div>
-        <p class="hint">{words.t('provider.logout_text', { hours: PROVIDER_SESSION_MS / 3_600_000 })}</p>
+        <p class="hint">{words.t('provider.logout_text', { hours: ELSEWHERE_SESSION_MS / 3_600_000 })}</p>
       </section>
       <Form frame={frame} action="/account/provider" class="stack">
         <div class="beside">

@@ -10,6 +10,7 @@ export type RefusalModel = {
     | 'no_account'
     | 'forbidden'
     | 'elsewhere'
+    | 'second_factor'
     | 'stale'
     | 'unavailable'
     | 'server_error'

@@ -37,6 +37,28 @@ const countUsers = async () => {
   return Number(row?.count)
 }
 
+describe('FD-70: an account whose policy requires a second factor', () => {
+  it('FD-70: refuses users whom its provider let in without one, and its own users are asked as before', async () => {
+    await connect()
+    const enter = async (claims: Record<string, unknown>) => {
+      const web = browser()
+      await signInAtProvider(scene.provider, web, claims)
+      return web
+    }
+    const before = await enter({ amr: ['pwd'] })
+    expect((await before.send('GET', '/applications')).status).toBe(200)
+    await scene.service.database.query('update accounts set second_factor_required_at = now() where id = $1', [
+      scene.account.id,
+    ])
+    expect((await before.send('GET', '/applications')).status).toBe(403)
+    expect((await (await enter({ amr: ['pwd', 'mfa'] })).send('GET', '/applications')).status).toBe(200)
+    expect((await (await enter({ acr: 'phr' })).send('GET', '/applications')).status).toBe(200)
+    await scene.service.database.query('update accounts set second_factor_required_at = null where id = $1', [
+      scene.account.id,
+    ])
+  })
+})
+
 describe('an e-mail address', () => {
   it('FD-24: that is not verified, or is of another domain, lets nobody in', async () => {
     await connect()

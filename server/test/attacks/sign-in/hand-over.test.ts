@@ -13,6 +13,7 @@ import {
   makeHostKey,
   readSignInRequest,
   returnPath,
+  STATEMENT_TYPE,
   signInAtHost,
   signStatement,
   type TestHost,
@@ -168,7 +169,13 @@ describe('for whom and by whom', () => {
     const named = { ...other, kid: host.key.kid }
     expect(await bring(web, returnPath(request, await signStatement(named, claims)))).toEqual(REFUSED)
     const embedded = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'EdDSA', kid: host.key.kid, jwk: other.jwk, jku: 'http://127.0.0.1:9/keys' })
+      .setProtectedHeader({
+        alg: 'EdDSA',
+        kid: host.key.kid,
+        typ: STATEMENT_TYPE,
+        jwk: other.jwk,
+        jku: 'http://127.0.0.1:9/keys',
+      })
       .sign(other.privateKey)
     expect(await bring(web, returnPath(request, embedded))).toEqual(REFUSED)
     expect(await bring(web, returnPath(request, await signStatement(host.key, claims)))).toEqual(SIGNED_IN)
@@ -185,7 +192,7 @@ describe('for whom and by whom', () => {
     const secrets = [base64url.decode(String(host.key.jwk.x)), new TextEncoder().encode(JSON.stringify(host.key.jwk))]
     for (const secret of secrets) {
       const { kid } = host.key
-      const hmac = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid }).sign(secret)
+      const hmac = await new SignJWT(claims).setProtectedHeader({ alg: 'HS256', kid, typ: STATEMENT_TYPE }).sign(secret)
       expect(await bring(web, returnPath(request, hmac))).toEqual(REFUSED)
     }
     expect(await bring(web, returnPath(request, good))).toEqual(SIGNED_IN)

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import {
   needsSecondFactor,
   type SecondFactorFacts,
+  saysSecondFactor,
   secondFactorDeadline,
   secondFactorDuty,
 } from '../../../src/core/sign-in/second-factor.ts'
@@ -74,4 +75,21 @@ describe('a session', () => {
   ] as const)('%s', (_, given, session, now, duty) => {
     expect(secondFactorDuty(given, session, false, now)).toEqual(duty)
   })
+})
+
+it.each([
+  [['pwd'], undefined, false],
+  [[], undefined, false],
+  [['pwd', 'otp'], undefined, true],
+  [['mfa'], undefined, true],
+  [['hwk'], undefined, true],
+  [['sc'], undefined, true],
+  [['sms', 'face'], undefined, false],
+  [[], 'phr', true],
+  [[], 'phrh', true],
+  [['pwd'], 'https://refeds.org/profile/mfa', true],
+  [['pwd'], ['phr'], false],
+  [['pwd'], '0', false],
+])('a service that says %j and the class %j says a second factor: %s', (amr, acr, says) => {
+  expect(saysSecondFactor(amr, acr)).toBe(says)
 })

@@ -239,13 +239,15 @@ describe('a recent sign-in', () => {
     const roleValues = new Map([[everything?.id ?? '', 'admins']])
     await connectProvider(service, provider, { roleClaim: 'groups', roleValues }, account)
     const web = service.web({}, account.slug)
-    await signInAtProvider(provider, web, { groups: ['admins'], auth_time: undefined })
+    await signInAtProvider(provider, web, { groups: ['admins'], amr: ['mfa'], auth_time: undefined })
     const asked = await web.get('/account/policy')
     expect(textOf(asked.text)).toContain('This step needs a recent sign-in')
     const from = '/sign-in/provider?next=%2Faccount%2Fpolicy&recent=1'
     const { location } = await web.send('GET', from)
     expect(Number(new URL(location ?? '').searchParams.get('max_age'))).toBeGreaterThan(0)
-    expect((await web.send('GET', provider.authorize(location, { ...ADA, groups: ['admins'] }))).status).toBe(303)
+    expect(
+      (await web.send('GET', provider.authorize(location, { ...ADA, groups: ['admins'], amr: ['mfa'] }))).status,
+    ).toBe(303)
     expect((await web.send('GET', '/account/policy')).status).toBe(200)
   })
 })

@@ -83,7 +83,7 @@ async function startHostUsers({ PUBLIC_URL = 'http:' }: Record<string, string>):
             exp: now + 60,
             email,
             auth_time: now,
-            amr: ['pwd'],
+            amr: ['pwd', 'otp'],
             roles: person.roles,
             permissions: person.permissions,
           })
@@ -127,7 +127,7 @@ async function startProviderUsers(): Promise<UsersElsewhere> {
           const [slug = ''] = back.host.split('.')
           const person = await findPerson(db, slug, email)
           provider.ahead = person.now - Date.now()
-          const claims = { sub: person.subject ?? email, email, email_verified: true }
+          const claims = { sub: person.subject ?? email, email, email_verified: true, amr: ['pwd', 'otp'] }
           return new URL(provider.authorize(address, claims), back)
         },
       }
