@@ -182,6 +182,16 @@ CREATE TABLE public.accounts (
     CONSTRAINT accounts_slug_check CHECK (((slug ~ '^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$'::text) AND (slug !~ '^xn--'::text)))
 );
 
+CREATE TABLE public.address_changes (
+    user_id text NOT NULL,
+    account_id text NOT NULL,
+    email text NOT NULL,
+    requested_by text NOT NULL,
+    requested_at timestamp with time zone NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT address_changes_email_check CHECK ((email = lower(email)))
+);
+
 CREATE SEQUENCE public.application_changes
     START WITH 1
     INCREMENT BY 1
@@ -638,7 +648,6 @@ CREATE TABLE public.links (
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
     email_version integer,
-    CONSTRAINT links_kind_check CHECK ((kind = ANY (ARRAY['setup'::text, 'invitation'::text, 'recovery'::text, 'sign_in'::text, 'remove_grant'::text]))),
     CONSTRAINT links_remove_grant_has_grant CHECK (((kind = 'remove_grant'::text) = (grant_id IS NOT NULL)))
 );
 
@@ -662,8 +671,7 @@ CREATE TABLE public.mails (
     due_at timestamp with time zone NOT NULL,
     attempts integer DEFAULT 0 NOT NULL,
     sent_at timestamp with time zone,
-    given_up_at timestamp with time zone,
-    CONSTRAINT mails_kind_check CHECK ((kind = ANY (ARRAY['invitation'::text, 'recovery'::text, 'reset'::text, 'grant_created'::text, 'grants_created'::text, 'password_changed'::text, 'sign_in_method_added'::text, 'sign_in_method_removed'::text, 'grant_ended'::text, 'many_codes'::text, 'profile_decided'::text, 'vetting_decided'::text, 'publisher_record'::text, 'application_review'::text, 'suspensions_waiting'::text, 'sign_in'::text, 'sign_in_locked'::text, 'credentials_to_renew'::text, 'authenticator_to_renew'::text, 'operator_change'::text, 'second_decision'::text, 'recovery_codes_created'::text, 'recovery_code_used'::text, 'recovery_codes_to_renew'::text, 'rule_changed'::text])))
+    given_up_at timestamp with time zone
 );
 
 ALTER TABLE public.mails ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -691,6 +699,11 @@ CREATE TABLE public.management_keys (
     expires_at timestamp with time zone NOT NULL,
     last_used_at timestamp with time zone,
     revoked_at timestamp with time zone,
+    networks cidr[] DEFAULT '{}'::cidr[] NOT NULL,
+    last_network cidr,
+    used_networks cidr[] DEFAULT '{}'::cidr[] NOT NULL,
+    network_noted_at timestamp with time zone,
+    network_mailed_at timestamp with time zone,
     CONSTRAINT management_keys_digest_check CHECK ((length(digest) = 32)),
     CONSTRAINT management_keys_id_check CHECK ((id ~ '^mgk_[0-9a-z]{12}$'::text)),
     CONSTRAINT management_keys_label_check CHECK (((length(label) >= 1) AND (length(label) <= 60))),
@@ -783,8 +796,7 @@ CREATE TABLE public.refusal_counts (
     user_id text,
     reason text NOT NULL,
     count integer NOT NULL,
-    CONSTRAINT refusal_counts_count_check CHECK ((count > 0)),
-    CONSTRAINT refusal_counts_kind_check CHECK ((kind = ANY (ARRAY['session.refused'::text, 'page.refused'::text, 'session.locked'::text, 'session.slowed'::text])))
+    CONSTRAINT refusal_counts_count_check CHECK ((count > 0))
 );
 
 ALTER TABLE public.refusal_counts ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -1003,6 +1015,7 @@ CREATE TABLE public.users (
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
     email_confirmed_at timestamp with time zone,
     email_version integer DEFAULT 0 NOT NULL,
+    was_reset boolean DEFAULT false NOT NULL,
     CONSTRAINT users_elsewhere_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),
@@ -1069,6 +1082,9 @@ ALTER TABLE ONLY public.accounts
 
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_slug_key UNIQUE (slug);
+
+ALTER TABLE ONLY public.address_changes
+    ADD CONSTRAINT address_changes_pkey PRIMARY KEY (user_id);
 
 ALTER TABLE ONLY public.application_days
     ADD CONSTRAINT application_days_pkey PRIMARY KEY (application_id, day);
@@ -1283,6 +1299,10 @@ CREATE INDEX accounts_slug_idx ON public.accounts USING btree (slug COLLATE "C")
 
 CREATE INDEX accounts_to_erase_idx ON public.accounts USING btree (closed_at) WHERE ((closed_at IS NOT NULL) AND (erased_at IS NULL));
 
+CREATE INDEX address_changes_account_id_idx ON public.address_changes USING btree (account_id, requested_at, user_id);
+
+CREATE INDEX address_changes_expires_at_idx ON public.address_changes USING btree (expires_at);
+
 CREATE INDEX application_days_day_idx ON public.application_days USING btree (day);
 
 CREATE INDEX application_hours_hour_idx ON public.application_hours USING btree (hour);
@@ -1456,6 +1476,9 @@ CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_e
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_seals FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
 CREATE TRIGGER users_email_changed BEFORE UPDATE ON public.users FOR EACH ROW WHEN ((old.email IS DISTINCT FROM new.email)) EXECUTE FUNCTION public.email_changed();
+
+ALTER TABLE ONLY public.address_changes
+    ADD CONSTRAINT address_changes_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.application_days
     ADD CONSTRAINT application_days_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

@@ -189,7 +189,13 @@ async function makeManagementKey(): Promise<string> {
   const db = openPostgres(databaseUrl, 2)
   try {
     const maker = { db, keys: keyset, operatorAccount: 'operators', actor: BY_COMMAND_LINE }
-    const wish = { account: 'acme', label: 'Own users', scopes: ['users:write'], lifetimeMs: 7 * 24 * 60 * 60 * 1000 }
+    const wish = {
+      account: 'acme',
+      label: 'Own users',
+      scopes: ['users:write', 'roles:write'],
+      networks: '',
+      lifetimeMs: 604_800_000,
+    }
     return done(await createManagementKey(maker, wish)).key
   } finally {
     await db.close()

@@ -1,6 +1,6 @@
 /**
  * Tells Latchkey at once that a user may do less. Credentials that the user granted lose it within two seconds. What users may do
- * more, Latchkey learns at their next sign-in. The management key needs the scope users:write, for this account only.
+ * more, Latchkey learns at their next sign-in. The management key needs the scopes users:write and roles:write, for this account only.
  */
 export type Less = { readonly disabled: boolean; readonly roles: readonly []; readonly permissions: readonly string[] }
 

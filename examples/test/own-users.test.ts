@@ -31,7 +31,9 @@ beforeAll(async () => {
     LATCHKEY_BASE_URL: config.publicUrl,
     LATCHKEY_RESOURCE_ID: resource.id,
     LATCHKEY_RESOURCE_SECRET: resource.secret,
-    LATCHKEY_MANAGEMENT_KEY: (await makeManagementKey(service, { account: account.slug, scopes: ['users:write'] })).key,
+    LATCHKEY_MANAGEMENT_KEY: (
+      await makeManagementKey(service, { account: account.slug, scopes: ['users:write', 'roles:write'] })
+    ).key,
     ACCOUNT: account.slug,
     PORT: String(port),
   })

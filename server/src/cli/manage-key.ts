@@ -13,6 +13,14 @@ const HOUR_MS = 60 * 60 * 1000
 const DAY_MS = 24 * HOUR_MS
 const DAYS = String(DEFAULT_LIFETIME_MS / DAY_MS)
 
+type CreateOptions = OutputOptions & {
+  label: string
+  scopes: string
+  account?: string
+  days: string
+  networks: string
+}
+
 export function defineManageKey(command: Command): void {
   command
     .command('create')
@@ -21,12 +29,13 @@ export function defineManageKey(command: Command): void {
     .requiredOption('--scopes <list>', `comma-separated, of: ${managementScopes.join(', ')}`)
     .option('--account <slug>', 'the only account that the key reaches; without it, the whole service')
     .option('--days <number>', 'lifetime, at most 366', DAYS)
+    .option('--networks <list>', 'the only networks from which it is accepted, comma-separated: 192.0.2.0/24', '')
     .option('--json', 'print one JSON object')
-    .action((options: OutputOptions & { label: string; scopes: string; account?: string; days: string }) =>
+    .action((options: CreateOptions) =>
       asMaker(async (maker) => {
-        const { label, account = null } = options
+        const { label, account = null, networks } = options
         const scopes = options.scopes.split(/[\s,]+/).filter((scope) => scope !== '')
-        const wish = { label, account, scopes, lifetimeMs: readNumber(options.days, 'days') * DAY_MS }
+        const wish = { label, account, scopes, networks, lifetimeMs: readNumber(options.days, 'days') * DAY_MS }
         const { id, key, expiresAt } = unwrap(await createKey(maker, wish))
         const reach = account ?? 'the whole service'
         const words = `Created the management key ${id} for ${reach}, valid until ${iso(expiresAt)}:\n\n  ${key}\n`
@@ -87,15 +96,18 @@ function readNumber(text: string, name: string): number {
 
 const iso = (ms: number) => new Date(ms).toISOString()
 
-function fieldsOf({ id, label, account, scopes, state, expiresAt, lastUsedAt, previousUntil }: ManagementKey) {
+function fieldsOf(key: ManagementKey) {
+  const { id, label, account, scopes, networks, state, expiresAt, lastUsedAt, lastNetwork, previousUntil } = key
   return {
-    ...{ id, label, account, scopes, state, expires_at: iso(expiresAt) },
+    ...{ id, label, account, scopes, networks, state, expires_at: iso(expiresAt) },
     last_used_at: lastUsedAt === null ? null : iso(lastUsedAt),
+    last_network: lastNetwork,
     previous_valid_until: previousUntil === null ? null : iso(previousUntil),
   }
 }
 
-function lineOf({ id, label, account, scopes, state, expiresAt, lastUsedAt }: ManagementKey): string {
-  const used = lastUsedAt === null ? 'never used' : `last used ${iso(lastUsedAt)}`
-  return `${id}  ${account ?? 'service'}  ${state} until ${iso(expiresAt)}, ${used}  ${scopes.join(',')}  ${label}`
+function lineOf({ id, label, account, scopes, networks, state, expiresAt, lastUsedAt, lastNetwork }: ManagementKey) {
+  const used = lastUsedAt === null ? 'never used' : `last used ${iso(lastUsedAt)} from ${lastNetwork ?? 'unknown'}`
+  const within = networks.length === 0 ? '' : `  within ${networks.join(',')}`
+  return `${id}  ${account ?? 'service'}  ${state} until ${iso(expiresAt)}, ${used}${within}  ${scopes.join(',')}  ${label}`
 }

@@ -9,14 +9,15 @@ import type { Decision, Reason } from './reviews/review.ts'
 import type { Figures } from './reviews/suspension.ts'
 
 export type MailContent =
-  | { readonly kind: 'invitation'; readonly detail: { readonly by: string } }
+  /** `by`: who invited; null: a program with a management key. */
+  | { readonly kind: 'invitation'; readonly detail: { readonly by: string | null } }
   | { readonly kind: 'recovery'; readonly detail: Readonly<Record<string, never>> }
   /** The right password was typed in a new browser while many sign-ins fail: its link completes the sign-in. */
   | { readonly kind: 'sign_in'; readonly detail: Readonly<Record<string, never>> }
   /** Too many sign-ins with the user's address failed. */
   | { readonly kind: 'sign_in_locked'; readonly detail: { readonly network: string | null } }
-  /** An administrator removed all sign-in methods of the user. */
-  | { readonly kind: 'reset'; readonly detail: { readonly by: string } }
+  /** An administrator, or a program with a management key, removed all sign-in methods of the user. */
+  | { readonly kind: 'reset'; readonly detail: { readonly by: string | null } }
   | {
       readonly kind: 'grant_created'
       readonly detail: {
@@ -112,10 +113,28 @@ export type MailContent =
   | { readonly kind: 'second_decision'; readonly detail: SecondDecisionNotification }
   /** To operators: one of them changed the suspension rule. */
   | { readonly kind: 'rule_changed'; readonly detail: { readonly by: string; readonly version: number } }
+  /** To administrators: a user became one, and none of them did that on a page. `user`: their id. */
+  | { readonly kind: 'administrator_made'; readonly detail: { readonly user: string; readonly by: MadeBy } }
+  /** To the address that the user has now: a management key asked for another one. The link keeps or changes it. */
+  | { readonly kind: 'address_change'; readonly detail: Readonly<Record<string, never>> }
+  /** To administrators: addresses of users are to change. */
+  | { readonly kind: 'address_changes'; readonly detail: Readonly<Record<string, never>> }
+  /** To administrators, of a key of the service to operators: it was used from a new network. */
+  | { readonly kind: 'key_network'; readonly detail: KeyNetwork }
   /** The user's authenticator needs a signing key that is going to be retired. */
   | { readonly kind: 'authenticator_to_renew'; readonly detail: Readonly<Record<string, never>> }
   /** The same for recovery codes. */
   | { readonly kind: 'recovery_codes_to_renew'; readonly detail: Readonly<Record<string, never>> }
+
+export type MadeBy = 'program' | 'host_service' | 'identity_provider' | 'command_line'
+
+export type KeyNetwork = {
+  readonly key: string
+  readonly label: string
+  readonly network: string
+  /** It reaches the whole service. */
+  readonly ofService: boolean
+}
 
 export type OperatorChangeNotification = {
   /** `alone`: on the command line, without a second operator. */

@@ -96,7 +96,7 @@ export const refusals = {
     standard: 'insufficient_scope',
     message: 'The credential does not have the scope that this request requires.',
     remedy:
-      'Request the scope from the user. If the user granted it, they may have lost it since: `GET /1/me` returns the current scopes of the credential.',
+      'Request the scope from the user. If the user granted it, they may have lost it since: `GET /1/me` returns the current scopes of the credential. A management key keeps its scopes: create one that has those which the message names.',
   },
   application_suspended: {
     status: 403,

@@ -32,7 +32,7 @@ export async function sendDueMails(context: Context): Promise<number> {
 }
 
 async function send(context: Context, mail: DueMail): Promise<boolean> {
-  if (mail.linkOver) {
+  if (mail.obsolete) {
     await giveUpMail(context.db, mail.id)
     return false
   }
@@ -55,7 +55,10 @@ async function send(context: Context, mail: DueMail): Promise<boolean> {
   return true
 }
 
-/** Adds to the stored facts what is computed on sending: URLs, and place names in the recipient's language. */
+/**
+ * Adds to the stored facts what is computed on sending: URLs, addresses of users, and place names in the recipient's
+ * language.
+ */
 function contentOf(context: Context, mail: DueMail): MailContent {
   const { slug, email, language, createdAt: at } = mail
   const about = { accountHost: new URL(accountOrigin(context, slug)).host, email }
@@ -71,6 +74,20 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       return { ...about, kind: mail.kind, link }
     case 'sign_in_locked':
       return { ...about, kind: mail.kind, network: mail.detail.network, at }
+    case 'administrator_made': {
+      const { user, by } = mail.detail
+      const person = `${accountOrigin(context, slug)}/account/person?user=${user}`
+      return { ...about, kind: mail.kind, who: mail.about ?? '', by, link: person }
+    }
+    case 'address_change':
+      return { ...about, kind: mail.kind, pendingEmail: mail.pendingEmail ?? '', link }
+    case 'address_changes':
+      return { ...about, kind: mail.kind, link: `${accountOrigin(context, slug)}/account/people/addresses` }
+    case 'key_network': {
+      const { key, label, network, ofService } = mail.detail
+      const page = `${accountOrigin(context, slug)}/${ofService ? 'operator' : 'account'}/keys/key?key=${key}`
+      return { ...about, kind: mail.kind, label, network, at, link: page }
+    }
     case 'grant_created': {
       const { application, permissions, requestedFrom } = mail.detail
       return { ...about, kind: mail.kind, link, application, permissions, at, place: placeOf(requestedFrom) }

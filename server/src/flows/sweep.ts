@@ -5,6 +5,7 @@
  */
 import type { Config } from '../config.ts'
 import { KEPT_AFTER_EXPIRY_MS } from '../core/device/code.ts'
+import { forgetAddressChanges } from '../store/accounts/address-changes.ts'
 import { forgetCounts } from '../store/applications/activity.ts'
 import { forgetDays } from '../store/applications/days.ts'
 import { forgetChecks } from '../store/applications/publisher-checks.ts'
@@ -39,6 +40,7 @@ const FORGET = [
   forgetChallenges,
   forgetMails,
   forgetLinks,
+  forgetAddressChanges,
   forgetSessions,
   forgetDialogs,
   forgetGrantChanges,

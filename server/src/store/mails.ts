@@ -1,5 +1,6 @@
 /** The table mails, an outbox: written in the transaction that causes a mail, sent by flows/send-mails.ts. */
 import type { MailContent } from '../core/mail.ts'
+import { PENDING_EMAIL } from './accounts/address-changes.ts'
 import { lockByName } from './postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from './postgres/postgres.ts'
 import { forget } from './postgres/purge.ts'
@@ -60,8 +61,12 @@ export type DueMail = NewMail & {
   readonly email: string
   readonly slug: string
   readonly createdAt: number
-  /** The link in it was used or has expired: the mail is obsolete. */
-  readonly linkOver: boolean
+  /** The link in it was used or has expired, or the user whom its detail names was erased. */
+  readonly obsolete: boolean
+  /** A new address of the recipient that is not confirmed; null: none. */
+  readonly pendingEmail: string | null
+  /** Address of the user whom the detail names; null: none. */
+  readonly about: string | null
 }
 
 /**
@@ -83,9 +88,10 @@ export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
        returning *)
      select t.id, t.kind, t.account_id as "accountId", t.user_id as "userId", t.link_id as "linkId", t.language, t.detail,
        t.attempts, t.created_at as "createdAt", u.email, a.slug,
-       coalesce(l.used_at is not null or l.expires_at <= now(), false) as "linkOver"
+       coalesce(l.used_at is not null or l.expires_at <= now(), false) or (t.detail ? 'user' and o.id is null) as obsolete,
+       ${PENDING_EMAIL} as "pendingEmail", o.email as about
      from taken t join users u on u.id = t.user_id join accounts a on a.id = t.account_id
-       left join links l on l.id = t.link_id`,
+       left join links l on l.id = t.link_id left join users o on o.id = t.detail->>'user'`,
   )
   return rows[0] ?? null
 }
@@ -132,12 +138,33 @@ export async function findLastMail(db: Queryable, userId: string, kind: MailCont
   return rows[0]?.at ?? null
 }
 
-/** Invitations of one account within the last hour. Call under `lockAccount`. */
-export async function countRecentInvitations(tx: Transaction, accountId: string): Promise<number> {
+/**
+ * After how long the next mail of this kind may be sent to users of the account, so that it is at most one in an hour.
+ * Null: one is waiting already, and says as much.
+ */
+export async function untilNextMail(
+  tx: Transaction,
+  accountId: string,
+  kind: MailContent['kind'],
+): Promise<number | null> {
+  const { rows } = await tx.query<{ waiting: boolean; recent: boolean }>(
+    `select count(*) filter (where sent_at is null and given_up_at is null and due_at > now()) > 0 as waiting,
+       count(*) > 0 as recent
+     from mails where account_id = $1 and kind = $2 and due_at > now() - interval '1 hour'`,
+    [accountId, kind],
+  )
+  if (rows[0]?.waiting) return null
+  return rows[0]?.recent ? HOUR_MS : 0
+}
+
+const HOUR_MS = 60 * 60 * 1000
+
+/** Mails of one account within the last hour. Call under `lockAccount`. */
+export async function countRecentMails(tx: Transaction, accountId: string, kind: MailContent['kind']): Promise<number> {
   const { rows } = await tx.query<{ mails: number }>(
     `select count(*) as mails from mails
-     where account_id = $1 and kind = 'invitation' and created_at > now() - interval '1 hour'`,
-    [accountId],
+     where account_id = $1 and kind = $2 and created_at > now() - interval '1 hour'`,
+    [accountId, kind],
   )
   return rows[0]?.mails ?? 0
 }

@@ -254,6 +254,15 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'FD-64': 'One operator makes, or takes over, a key that changes every account.',
   'FD-65': 'An administrator reads, rotates or revokes a key of another account.',
   'FD-56': 'The key of an identity provider (SCIM) reaches users of another account, or operators.',
+  'MK-01': 'A management key takes over a user by a change of their e-mail address.',
+  'MK-02':
+    'A pending change of an address is confirmed by somebody else than the old mailbox or an administrator, or to another address than was shown.',
+  'MK-03': 'A management key that creates users makes an administrator.',
+  'MK-04': 'A management key gives roles or permissions without the scope to give them.',
+  'MK-05': 'The key of an identity provider (SCIM) reaches more than its users, or another key reaches SCIM.',
+  'MK-06': 'A stolen management key is used from elsewhere without a trace.',
+  'MK-07': 'Refused requests with a management key leave no trace, or fill the audit log.',
+  'MK-08': 'The name of a management key is a message to strangers.',
   // Secrets, engines and what we depend on
   'SC-01': 'Random values can be foreseen.',
   'SC-02': 'Hashes of codes and secrets are guessed offline.',

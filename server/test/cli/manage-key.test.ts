@@ -41,6 +41,23 @@ it('a key is created, listed with its last use, rotated with an overlap and revo
   expect(await manageKey('rotate', id)).toMatchObject({ status: 1, stderr: expect.stringContaining('revoked') })
 })
 
+it('a key can be limited to networks, which the list shows with the network of its last use', async () => {
+  const args = ['--label', 'Directory', '--scopes', 'accounts:read', '--networks', '127.0.0.0/8,2001:db8::/32']
+  const { id, key } = JSON.parse((await manageKey('create', ...args, '--json')).stdout)
+  expect(await statusWith(key)).toBe(200)
+  const { keys } = JSON.parse((await manageKey('list', '--json')).stdout)
+  expect(keys.find((each: { id: string }) => each.id === id)).toMatchObject({
+    networks: ['127.0.0.0/8', '2001:db8::/32'],
+    last_network: '127.0.0.0/24',
+  })
+  const { stdout } = await manageKey('list')
+  expect(stdout).toContain('from 127.0.0.0/24  within 127.0.0.0/8,2001:db8::/32')
+  const elsewhere = ['--label', 'x', '--scopes', 'accounts:read', '--networks', '192.0.2.0/24']
+  expect(await statusWith(JSON.parse((await manageKey('create', ...elsewhere, '--json')).stdout).key)).toBe(401)
+  const refused = await manageKey('create', ...elsewhere.slice(0, -1), 'here')
+  expect(refused).toMatchObject({ status: 1, stderr: expect.stringContaining('Networks are written as 192.0.2.0/24') })
+})
+
 it('unknown scopes, scopes beyond the reach, unknown accounts and long lifetimes are refused in words', async () => {
   const { slug } = service.account
   const refused = async (...args: string[]) => (await manageKey('create', '--label', 'x', ...args)).stderr

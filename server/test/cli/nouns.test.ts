@@ -100,3 +100,19 @@ it('users are found by address, edited, disabled and erased, with a word about t
   expect(await json(...within('user', 'erase', user.email, '--yes'))).toEqual({ id: user.id })
   expect(await run(...within('user', 'show', user.email))).toMatchObject({ status: 1 })
 })
+
+it('a change that needs another scope of the key says which', async () => {
+  const user = await makeUser(service.context.db, service.account.slug, { holds: [] })
+  const { key } = await makeManagementKey(service, { scopes: ['users:write', 'roles:write'] })
+  const by = (...args: string[]) =>
+    runCommand(within('user', 'edit', user.email, ...args), {
+      environment: { ...environment, LATCHKEY_MANAGEMENT_KEY: key },
+    })
+  const [role] = (await json(...within('role', 'list'))).items.filter(
+    ({ holds_every_scope }: { holds_every_scope: boolean }) => holds_every_scope,
+  )
+  const refused = await by('--roles', role.id)
+  expect(refused.status).toBe(1)
+  expect(refused.stderr).toContain('The management key does not have the scope administrators:write.')
+  expect((await by('--permissions', 'orders:read')).status).toBe(0)
+})

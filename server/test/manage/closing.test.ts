@@ -94,7 +94,7 @@ describe('from the first moment', () => {
     const { id, slug } = await makeManagedAccount(call)
     await service.database.query('update accounts set has_operators = true where id = $1', [id])
     expect((await call('DELETE', `/accounts/${slug}`)).status).toBe(404)
-    const by = { managementKeyId, label: 'Test', accountId: id }
+    const by = { managementKeyId, label: 'Test', accountId: id, scopes: [] }
     expect(await closeAccount(service.context, by)).toEqual({ outcome: 'forbidden' })
     await service.database.query('update accounts set has_operators = false where id = $1', [id])
     const { id: decider } = await makeUser(service.context.db, slug)
@@ -151,7 +151,7 @@ describe('afterwards', () => {
 
     const { db } = quiet.context
     const left = () => count(quiet, 'grants where account_id = $1', [id])
-    await closeAccount(quiet.context, { managementKeyId: key.id, label: 'Test', accountId: id })
+    await closeAccount(quiet.context, { managementKeyId: key.id, label: 'Test', accountId: id, scopes: [] })
     const interrupted = db.transaction(async (tx) => {
       await eraseSome(tx, id, SIZE)
       throw new Error('the process ended')

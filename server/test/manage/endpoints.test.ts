@@ -107,7 +107,7 @@ describe('users', () => {
     await call('POST', `/accounts/${id}/users`, { email: 'no@acme.example', roles: [role] })
     await call('POST', `/accounts/${id}/users`, { email: 'yes@acme.example', roles: [role], invite: true })
     const { rows } = await service.context.db.query<{ email: string }>(
-      'select u.email from mails m join users u on u.id = m.user_id where m.account_id = $1',
+      "select u.email from mails m join users u on u.id = m.user_id where m.account_id = $1 and m.kind = 'invitation'",
       [id],
     )
     expect(rows.map(({ email }) => email)).toEqual(['yes@acme.example'])

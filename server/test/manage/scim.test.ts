@@ -24,7 +24,7 @@ let service: TestService
 let scim: ManageClient
 beforeAll(async () => {
   service = await startTestService({ OPERATOR_ACCOUNT: 'operators', LOG_LEVEL: 'silent' })
-  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['users:write'] })
+  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['scim'] })
   scim = manageClient(service.address, key)
 })
 afterAll(() => service.stop())
@@ -186,6 +186,27 @@ it('a deactivated user loses sessions at once and credentials within two seconds
   const sessions = await service.context.db.query('select from sessions where user_id = $1', [user.id])
   expect(sessions.rowCount).toBe(0)
   await expect.poll(status, { timeout: 2_000 }).toBe(401)
+})
+
+it('a user who is created with active false cannot sign in until they are activated', async () => {
+  const created = await scim('POST', '/scim/2/Users', {
+    schemas: [USER],
+    userName: 'later@corp.example',
+    active: false,
+  })
+  expect([created.status, created.body.active]).toEqual([201, false])
+  const { id } = created.body
+  const statusOf = async () => {
+    const [row] = await service.database.query<{ disabled: boolean }>(
+      'select disabled_at is not null as disabled from users where id = $1',
+      [id],
+    )
+    return row?.disabled
+  }
+  expect(await statusOf()).toBe(true)
+  expect((await scim('GET', `/scim/2/Users/${id}`)).body.active).toBe(false)
+  await patch(id, [{ op: 'replace', path: 'active', value: true }])
+  expect(await statusOf()).toBe(false)
 })
 
 it('malformed requests and other filters are refused as SCIM refuses them', async () => {

@@ -6,6 +6,7 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
 import { grantingMutants } from './granting-mutants.ts'
+import { managementMutants } from './management-mutants.ts'
 import { messageMutants } from './message-mutants.ts'
 import { applyMutant, MisplacedMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -27,6 +28,7 @@ const all = [
   ...deviceMutants,
   ...deviceFlowMutants,
   ...messageMutants,
+  ...managementMutants,
 ]
 const at = (path: string) => new URL(`../../../${path}`, import.meta.url)
 

@@ -56,14 +56,14 @@ const left: readonly Left[] = [
   [
     'operator-promoted',
     PEOPLE,
-    'if (roles.administrator && !member.administrator && isOperatorsAccount(context, account))',
+    'if (administers && isOperatorsAccount(context, account))',
     'if (false)',
     'one operator promotes another',
   ],
   [
     'operator-enabled',
     PEOPLE,
-    'if (member.disabled && member.administrator && isOperatorsAccount(context, account))',
+    'if (returns && isOperatorsAccount(context, account))',
     'if (false)',
     'one operator enables another',
   ],

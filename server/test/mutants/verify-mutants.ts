@@ -17,6 +17,7 @@ import { authorizationMutants } from './authorization-mutants.ts'
 import { deviceFlowMutants } from './device-flow-mutants.ts'
 import { deviceMutants } from './device-mutants.ts'
 import { grantingMutants } from './granting-mutants.ts'
+import { managementMutants } from './management-mutants.ts'
 import { messageMutants } from './message-mutants.ts'
 import { applyMutant, type Mutant } from './mutant.ts'
 import { mutants } from './mutants.ts'
@@ -51,6 +52,7 @@ const chosen = choose([
   ...deviceMutants,
   ...deviceFlowMutants,
   ...messageMutants,
+  ...managementMutants,
 ])
 for (const mutant of chosen) applyMutant(mutant, readFileSync(join(ROOT, mutant.file), 'utf8'))
 if (!process.env.DATABASE_URL || !process.env.REDIS_URL) {

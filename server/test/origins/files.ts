@@ -86,6 +86,8 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'browser/what-is-loaded',
   ],
   password: ['attacks/limits/hostile-forms', 'attacks/sign-in/signing-in', 'attacks/sign-in/stuffing'],
+  invitation: ['attacks/manage/traces'],
+  recovery: ['attacks/manage/addresses', 'attacks/manage/escalation'],
   passkey: ['browser/minute', 'browser/passkeys'],
   second_factor: ['attacks/sign-in/second-factor'],
   own_origin: [

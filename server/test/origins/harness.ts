@@ -60,7 +60,7 @@ export async function openHarness(users: 'host' | 'provider'): Promise<Harness> 
   await makeUser(context.db, account.slug)
   const { key: managementKey } = await makeManagementKey(
     { context, config },
-    { account: account.slug, scopes: ['users:write'] },
+    { account: account.slug, scopes: ['users:write', 'roles:write'] },
   )
   const example = startExample('own-users/server.ts', {
     LATCHKEY_BASE_URL: config.publicUrl,

@@ -55,6 +55,7 @@ export function everyPageAtHost(given: Frame, application: string): Readonly<Rec
         lines: [{ id: 'usr', email, roles: [application], status: 'active', createdAt: AT, you: false }],
         after: null,
       },
+      addressChanges: 0,
       notice: null,
       who: null,
     }),

@@ -39,6 +39,7 @@ import { everyPageAtHost } from './make-at-host.ts'
 import { everyAuditPage } from './make-audit.ts'
 import { makeConsent, makeDialogConsent } from './make-consent.ts'
 import { everyDeveloperPage } from './make-developer.ts'
+import { everyManagePage } from './make-manage.ts'
 import { everyOperatorPage } from './make-operator.ts'
 import { everyProviderPage } from './make-provider.ts'
 
@@ -213,6 +214,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
         applications: ownMatters.map((matter) => ({ id: 'app_k3v9m2x7q4tz', name: application, matter })),
         further: 3,
         withoutSecondFactor: 2,
+        addressChanges: 2,
         fewEmergencyAdministrators: true,
       },
       notice: null,
@@ -298,6 +300,7 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
         lines: [{ id: 'usr', email, roles: [application], status: 'invited', createdAt: 0, you: false }],
         after: null,
       },
+      addressChanges: 2,
       notice: 'saved',
       who: email,
     }),
@@ -352,5 +355,6 @@ export function everyPage(frame: Frame, application = 'Acme Signage'): Readonly<
     ...everyAuditPage(frame, application),
     ...everyPageAtHost(frame, application),
     ...everyProviderPage(frame, application),
+    ...everyManagePage(frame, application),
   }
 }

@@ -1,16 +1,11 @@
 /** Builders, one per noun. Each creates a real row through the flow that creates it in production, and returns what a test needs. */
 import { type Config, everyOption, readConfig } from '../../src/config.ts'
-import {
-  createAccount,
-  createRole,
-  createScope,
-  createUser,
-  type Registered,
-} from '../../src/flows/accounts/register.ts'
+import { addUser, createAccount, createRole, createScope, type Registered } from '../../src/flows/accounts/register.ts'
 import { createApplication } from '../../src/flows/applications/manage.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
+import { digestPassword } from '../../src/secrets/password.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
-import type { Postgres } from '../../src/store/postgres/postgres.ts'
+import type { Postgres, Queryable } from '../../src/store/postgres/postgres.ts'
 import { elsewhereOf, elsewhereSettings } from './origins/users-from.ts'
 
 export const TEST_KEYS = createKey(1)
@@ -69,8 +64,22 @@ export async function makeUser(
   const email = given.email ?? `user${number}@${account}.example`
   const user = { account, email, roles: [role] }
   const elsewhere = elsewhereOf(db, account)
-  if (elsewhere) return { ...(await elsewhere.addUser(user)), email }
-  return { ...done(await createUser(db, { ...user, password: given.password ?? null })), email }
+  if (elsewhere) {
+    const made = await elsewhere.addUser(user)
+    await forgetAnnouncement(db, made)
+    return { ...made, email }
+  }
+  const passwordDigest = given.password == null ? null : await digestPassword(given.password)
+  return db.transaction(async (tx) => {
+    const made = done(await addUser(tx, { ...user, passwordDigest }, null, null))
+    await forgetAnnouncement(tx, made)
+    return { ...made, email }
+  })
+}
+
+/** Administrators whom tests make are there from the start: the others are not told of them. */
+async function forgetAnnouncement(db: Queryable, { id }: { id: string }): Promise<void> {
+  await db.query("delete from mails where kind = 'administrator_made' and detail->>'user' = $1", [id])
 }
 
 export type StaffedAccount = {

@@ -1,6 +1,6 @@
 /** A client of the management API for tests, and the keys it needs. */
 import { BY_COMMAND_LINE } from '../../src/core/audit/actor.ts'
-import { managementScopes } from '../../src/core/manage/key.ts'
+import { isWithinReach, managementScopes } from '../../src/core/manage/key.ts'
 import { createKey, type KeyMaker } from '../../src/flows/manage/keys.ts'
 import { problemOfAnswer } from './manage-description.ts'
 import type { TestService } from './service.ts'
@@ -14,13 +14,11 @@ export function makerOf({ context, config }: Pick<TestService, 'context' | 'conf
 /** `account`: the only account that it reaches. */
 export async function makeManagementKey(
   service: Pick<TestService, 'context' | 'config'>,
-  given: { account?: string; scopes?: readonly string[]; label?: string } = {},
+  given: { account?: string; scopes?: readonly string[]; label?: string; networks?: string } = {},
 ): Promise<{ id: string; key: string }> {
-  const { account = null, label = 'Test' } = given
-  const every = managementScopes.filter(
-    (scope) => account === null || !['scopes:write', 'reviews:read'].includes(scope),
-  )
-  const wish = { account, label, scopes: given.scopes ?? every, lifetimeMs: DAY_MS }
+  const { account = null, label = 'Test', networks = '' } = given
+  const every = managementScopes.filter((scope) => isWithinReach(scope, account))
+  const wish = { account, label, networks, scopes: given.scopes ?? every, lifetimeMs: DAY_MS }
   const result = await createKey(makerOf(service), wish)
   if (result.outcome === 'refused') throw new Error(result.reason)
   return result.value

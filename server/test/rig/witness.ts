@@ -108,14 +108,14 @@ const WRITTEN_BY_TASKS = [
 ]
 
 /** Columns that the service writes by itself. */
-const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, string>> = {
+const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, readonly string[]>> = {
   // Marked once a minute: the first time falls into whatever runs a minute after the start.
-  accounts: 'has_operators',
-  application_secrets: 'last_used_on',
-  grants: 'last_used_on',
-  management_keys: 'last_used_at',
-  reviews: 'judged_at',
-  sessions: 'last_used_at',
+  accounts: ['has_operators'],
+  application_secrets: ['last_used_on'],
+  grants: ['last_used_on'],
+  management_keys: ['last_used_at', 'last_network', 'used_networks', 'network_noted_at', 'network_mailed_at'],
+  reviews: ['judged_at'],
+  sessions: ['last_used_at'],
 }
 
 /**

@@ -11,6 +11,8 @@ export type AccountAttention = {
   readonly further: number
   /** Users who need a second factor, now or within a week, and have none. */
   readonly withoutSecondFactor: number
+  /** Changes of e-mail addresses that management keys asked for. */
+  readonly addressChanges: number
   /** The identity provider is required, and fewer than two emergency administrators can still sign in without it. */
   readonly fewEmergencyAdministrators: boolean
 }

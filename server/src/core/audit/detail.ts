@@ -24,6 +24,7 @@ export const auditDetails = [
   'message',
   'name',
   'network',
+  'networks',
   'people',
   'permissions',
   'pkceRequired',

@@ -2,7 +2,7 @@
  * Management keys: what automation of the operator, or of one account, may read and change
  * (docs/decisions/0049-management-keys.md).
  */
-import { isName } from '../applications/name.ts'
+import { isAccountName } from '../applications/name.ts'
 
 export const managementScopes = [
   'accounts:read',
@@ -11,6 +11,8 @@ export const managementScopes = [
   'users:write',
   'roles:read',
   'roles:write',
+  'administrators:write',
+  'scim',
   'scopes:read',
   'scopes:write',
   'applications:read',
@@ -32,13 +34,30 @@ export function isManagementScope(text: string): text is ManagementScope {
 /** These concern the whole service: a key of one account cannot have them. */
 const SERVICE_WIDE_SCOPES: readonly ManagementScope[] = ['scopes:write', 'reviews:read']
 
+/** SCIM names no account: it is that of the key. */
+const ACCOUNT_SCOPES: readonly ManagementScope[] = ['scim']
+
 export function isWithinReach(scope: ManagementScope, accountId: string | null): boolean {
-  return accountId === null || !SERVICE_WIDE_SCOPES.includes(scope)
+  return !(accountId === null ? ACCOUNT_SCOPES : SERVICE_WIDE_SCOPES).includes(scope)
 }
 
 /** A write scope includes the read scope: a client reads a resource before it changes it. */
 export function allows(scopes: readonly string[], needed: ManagementScope): boolean {
   return scopes.includes(needed) || scopes.includes(needed.replace(':read', ':write'))
+}
+
+/** What a change gives to a user. */
+export type Gives = {
+  /** Roles or permissions that the user did not have. */
+  readonly access: boolean
+  /** The user becomes an administrator. */
+  readonly administrator: boolean
+}
+
+/** The scope that a key lacks to give this; null: none. Taking away needs none besides that of the request. */
+export function scopeToGive(scopes: readonly string[], { access, administrator }: Gives): ManagementScope | null {
+  if (access && !allows(scopes, 'roles:write')) return 'roles:write'
+  return administrator && !allows(scopes, 'administrators:write') ? 'administrators:write' : null
 }
 
 /** How long the replaced secret of a key stays valid at most. */
@@ -53,9 +72,13 @@ export const DEFAULT_LIFETIME_MS = 90 * 24 * 60 * 60 * 1000
 
 export const MAX_LABEL_LENGTH = 60
 
+/** Mails name a key by its label. */
 export function isKeyLabel(text: string): boolean {
-  return isName(text) && text.length <= MAX_LABEL_LENGTH
+  return isAccountName(text) && text.length <= MAX_LABEL_LENGTH
 }
+
+/** Networks from which a key may be used. */
+export const MAX_NETWORKS = 20
 
 /**
  * What one operator may give a key of the whole service in the console. A key that can change every account could end

@@ -80,14 +80,14 @@ function readOperation(operation: unknown): Json | null {
   return kept === 'externalId' ? { externalId: null } : {}
 }
 
-export type ScimFilter = { readonly email: string } | { readonly externalId: string }
+export type ScimFilter = { readonly userName: string } | { readonly externalId: string }
 
 /** `userName eq "…"` or `externalId eq "…"`: the two by which identity providers look for a user. Null: another one. */
 export function readScimFilter(text: string): ScimFilter | null {
   const [, attribute = '', quoted = ''] = /^\s*(\w+)\s+eq\s+("(?:[^"\\]|\\.)*")\s*$/i.exec(text) ?? []
   const value = readQuoted(quoted)
   if (value === null) return null
-  if (attribute.toLowerCase() === 'username') return { email: value }
+  if (attribute.toLowerCase() === 'username') return { userName: value }
   return attribute.toLowerCase() === 'externalid' ? { externalId: value } : null
 }
 

@@ -1,5 +1,7 @@
 /** Guard for everything that only an administrator may change: people, roles, policy, branding. */
 import { type Actor, byManagementKey, byUser } from '../../core/audit/actor.ts'
+import { type Gives, scopeToGive } from '../../core/manage/key.ts'
+import { MissingScope } from '../../core/manage/missing-scope.ts'
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -8,7 +10,12 @@ import type { Context } from '../context.ts'
 export type Forbidden = { readonly outcome: 'forbidden' }
 
 /** A management key, which acts as an administrator of one account at a time. */
-export type ByKey = { readonly managementKeyId: string; readonly label: string; readonly accountId: string }
+export type ByKey = {
+  readonly managementKeyId: string
+  readonly label: string
+  readonly accountId: string
+  readonly scopes: readonly string[]
+}
 
 /** Who asks: an administrator, by their id, or a management key. */
 export type By = string | ByKey
@@ -17,10 +24,17 @@ export function actorOf(by: By): Actor {
   return typeof by === 'string' ? byUser(by) : byManagementKey(by.managementKeyId)
 }
 
-/** `email`: the label of a management key, which has no address. `givers`: empty for a management key. */
-export type Administrator = Pick<User, 'id' | 'accountId' | 'email' | 'language'> & {
+/** `email`: null for a management key, which has none. `givers`: empty for a management key. */
+export type Administrator = Pick<User, 'id' | 'accountId' | 'language'> & {
+  readonly email: string | null
   readonly actor: Actor
   readonly givers: readonly string[]
+}
+
+/** Throws a MissingScope if a management key may not give this. An administrator may give everything. */
+export function checkMayGive(by: By, gives: Gives): void {
+  const missing = typeof by === 'string' ? null : scopeToGive(by.scopes, gives)
+  if (missing !== null) throw new MissingScope(missing)
 }
 
 /**
@@ -57,7 +71,7 @@ export function asAdministratorOrKey<T>(
     const account = await lockAccount(tx, by.accountId)
     // No management key administers the operators' account, whatever the caller has checked.
     if (!account || account.hasOperators) return { outcome: 'forbidden' }
-    const { managementKeyId: id, accountId, label: email } = by
-    return work(tx, account, { id, accountId, email, language: null, actor: actorOf(by), givers: [] })
+    const { managementKeyId: id, accountId } = by
+    return work(tx, account, { id, accountId, email: null, language: null, actor: actorOf(by), givers: [] })
   })
 }

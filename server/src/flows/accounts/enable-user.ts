@@ -7,6 +7,7 @@ import { saveAccessGivers } from '../../store/operator/operators.ts'
 import { hasRetiredFactor } from '../../store/operator/signing-keys.ts'
 import type { Postgres } from '../../store/postgres/postgres.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
+import { announceAdministrator } from './announce-administrator.ts'
 import { done, type Registered, refused } from './register.ts'
 
 export type Enabled = {
@@ -31,6 +32,8 @@ export function enableByCommandLine(
     const about = { actor: BY_COMMAND_LINE, accountId: account.id, userId: user.id }
     await recordEvent(tx, { kind: 'user.enabled', ...about })
     await noteOperatorChange(tx, { account, operatorAccount, change: 'enable', user })
+    if (user.administrator && !account.hasOperators && account.slug !== operatorAccount)
+      await announceAdministrator(tx, BY_COMMAND_LINE, user)
     return done({ id: user.id, needsReset: await hasRetiredFactor(tx, user.id) })
   })
 }

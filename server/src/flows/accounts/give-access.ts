@@ -13,21 +13,21 @@ import {
   type Member,
   replaceUserRoles,
   setDisabled,
-  type User,
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { countRecentInvitations, lockRecentMails } from '../../store/mails.ts'
+import { countRecentMails, lockRecentMails } from '../../store/mails.ts'
 import { saveAccessGivers } from '../../store/operator/operators.ts'
 import { hasRetiredFactor } from '../../store/operator/signing-keys.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import { mailLink } from '../sign-in/links.ts'
 import { resetUser } from '../sign-in/reset-user.ts'
+import { announceAdministrator } from './announce-administrator.ts'
 
 export type Giver = {
   readonly actor: Actor
-  /** Whose wish it was; named in mails. */
-  readonly by: Pick<User, 'id' | 'email'>
+  /** Whose wish it was; named in mails. Null: a management key. */
+  readonly by: { readonly email: string | null }
   /** Ids of the administrators who gave the access: also of the one who confirmed it. */
   readonly givers: readonly string[]
 }
@@ -38,7 +38,8 @@ export type NotFound = { readonly outcome: 'not_found' }
 export type TooMany = { readonly outcome: 'too_many' }
 
 const INVITATIONS_PER_ACCOUNT = 100
-const LINKS_PER_PERSON = 3
+/** Per hour. */
+export const LINKS_PER_PERSON = 3
 
 export type Given = { readonly outcome: 'given'; readonly userId: string }
 
@@ -57,7 +58,7 @@ export async function inviteUser(
   { actor, by, givers }: Giver,
   { accountId, email, roleIds, language, externalId = null }: NewPerson,
 ): Promise<Given | TooMany | { readonly outcome: 'exists' }> {
-  if ((await countRecentInvitations(tx, accountId)) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
+  if ((await countRecentMails(tx, accountId, 'invitation')) >= INVITATIONS_PER_ACCOUNT) return { outcome: 'too_many' }
   const user = { id: createId('usr'), accountId }
   if (!(await insertUser(tx, { ...user, email, passwordDigest: null, roleIds, origin: 'own', externalId })))
     return { outcome: 'exists' }
@@ -107,6 +108,7 @@ export async function giveRoles(
   if (!administrator) await endTestModesOf(tx, actor, userId)
   await replaceUserRoles(tx, userId, roleIds)
   await recordEvent(tx, { kind: 'user.roles_changed', actor, accountId, userId, detail: { added, removed } })
+  if (administrator && !member.administrator) await announceAdministrator(tx, actor, member)
   return { outcome: 'given', userId }
 }
 
@@ -130,6 +132,7 @@ export async function enableUser(
   await setDisabled(tx, userId, false)
   await saveAccessGivers(tx, userId, 'enabled', giver.givers)
   await recordEvent(tx, { kind: 'user.enabled', actor: giver.actor, accountId, userId })
+  if (member.administrator) await announceAdministrator(tx, giver.actor, member)
   return { outcome: 'given', userId, reset }
 }
 

@@ -9,9 +9,10 @@ export async function notifyAdministrators(
   accountId: string,
   matter: MailContent,
   exceptId: string | null = null,
+  afterMs = 0,
 ): Promise<void> {
   const others = (await listAdministrators(tx, accountId)).filter(({ id }) => id !== exceptId)
-  const about = { ...matter, accountId, linkId: null }
+  const about = { ...matter, accountId, linkId: null, afterMs }
   await insertMails(
     tx,
     others.map(({ id: userId, language }) => ({ ...about, userId, language: language ?? 'en' })),

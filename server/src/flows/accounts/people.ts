@@ -2,6 +2,7 @@
  * Users of an account, managed by its administrators: invite, change roles, disable, enable, reset. In the operators'
  * account, what makes an operator is only proposed here; a second operator confirms it.
  */
+import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { appliesTo } from '../../core/sign-in/origin.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
@@ -14,6 +15,7 @@ import {
   type MemberColumn,
   recordAccessSet,
   setDisabled,
+  type User,
 } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -23,7 +25,15 @@ import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
 import { isOperatorsAccount } from '../operator/operator.ts'
 import { type ProposalResult, proposeOperatorChange } from '../operator/propose-change.ts'
-import { type Administrator, actorOf, asAdministratorOrKey, type By, type Forbidden } from './administrator.ts'
+import {
+  type Administrator,
+  actorOf,
+  asAdministrator,
+  asAdministratorOrKey,
+  type By,
+  checkMayGive,
+  type Forbidden,
+} from './administrator.ts'
 import {
   chooseRoles,
   enableUser,
@@ -69,6 +79,7 @@ function withStatus(member: Member): Person {
 }
 
 const giverOf = (by: Administrator): Giver => ({ actor: by.actor, by, givers: by.givers })
+const giverOfUser = (by: User): Giver => ({ actor: byUser(by.id), by, givers: [by.id] })
 
 export type InvitationResult =
   | { readonly outcome: 'invited'; readonly userId: string }
@@ -81,7 +92,7 @@ export type InvitationResult =
 
 export function invitePerson(
   context: Pick<Context, 'db' | 'config'>,
-  by: By,
+  by: string,
   person: {
     readonly email: string
     readonly roleIds: readonly string[]
@@ -89,7 +100,7 @@ export function invitePerson(
     readonly language: string
   },
 ): Promise<InvitationResult> {
-  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<InvitationResult> => {
+  return asAdministrator(context, by, async (tx, account, administrator): Promise<InvitationResult> => {
     const { language } = person
     const email = readEmail(person.email)
     if (email === null) return { outcome: 'email' }
@@ -101,7 +112,7 @@ export function invitePerson(
       return proposeOperatorChange(tx, administrator, wish)
     }
     const user = { accountId: account.id, email, roleIds: roles.roleIds, language }
-    const result = await inviteUser(tx, giverOf(administrator), user)
+    const result = await inviteUser(tx, giverOfUser(administrator), user)
     return result.outcome === 'given' ? { outcome: 'invited', userId: result.userId } : result
   })
 }
@@ -129,9 +140,12 @@ export function setPersonRoles(
     if (!member || (typeof by === 'string' && !appliesTo(member.origin, 'roles'))) return { outcome: 'not_found' }
     const roles = await rolesFor(tx, member, by, roleIds)
     if ('outcome' in roles) return roles
+    const access = roles.roleIds.some((id) => !member.roles.some((role) => role.id === id))
+    const administers = roles.administrator && !member.administrator
+    checkMayGive(by, { access, administrator: administers })
     if (typeof by !== 'string') await recordAccessSet(tx, userId)
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
-    if (roles.administrator && !member.administrator && isOperatorsAccount(context, account)) {
+    if (administers && isOperatorsAccount(context, account)) {
       const wish = { ...wishFor('promote', member, administrator.language), roleIds: roles.roleIds }
       return proposeOperatorChange(tx, administrator, wish)
     }
@@ -181,7 +195,9 @@ export function enablePerson(context: Pick<Context, 'db' | 'config'>, by: By, us
   return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<EnablingResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }
-    if (member.disabled && member.administrator && isOperatorsAccount(context, account)) {
+    const returns = member.disabled && member.administrator
+    checkMayGive(by, { access: false, administrator: returns })
+    if (returns && isOperatorsAccount(context, account)) {
       return proposeOperatorChange(tx, administrator, wishFor('enable', member, administrator.language))
     }
     const result = await enableUser(tx, giverOf(administrator), member, administrator.language ?? 'en')
@@ -205,18 +221,18 @@ export type PersonLinkResult =
 /** Resets a user who is locked out, or sends the invitation again (`resetAndMail`). */
 export function sendPersonLink(
   context: Pick<Context, 'db' | 'config'>,
-  by: By,
+  by: string,
   userId: string,
   language: string,
 ): Promise<PersonLinkResult> {
-  return asAdministratorOrKey(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
+  return asAdministrator(context, by, async (tx, account, administrator): Promise<PersonLinkResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member || !appliesTo(member.origin, 'reset')) return { outcome: 'not_found' }
     if (member.disabled) return { outcome: 'disabled' }
     if (member.administrator && isOperatorsAccount(context, account)) {
       return proposeOperatorChange(tx, administrator, wishFor('reset', member, language))
     }
-    const result = await resetAndMail(tx, giverOf(administrator), member, language)
+    const result = await resetAndMail(tx, giverOfUser(administrator), member, language)
     return result.outcome === 'given' ? { outcome: 'sent' } : result
   })
 }

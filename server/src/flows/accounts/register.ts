@@ -18,6 +18,7 @@ import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { placeAccount, refusedOutsideHome } from '../cells/place.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { problemOfPassword } from '../sign-in/chosen-password.ts'
+import { announceAdministrator } from './announce-administrator.ts'
 
 /** Name of the role with every scope that each new account starts with, so that one user can grant everything. */
 export const ADMINISTRATOR = 'administrator'
@@ -155,6 +156,7 @@ export async function addUser(
   }
   await recordEvent(tx, { kind: 'user.created', actor, accountId: account.id, userId: id })
   const administrator = chosen.some((role) => role.holdsEveryScope)
+  if (administrator && !operators) await announceAdministrator(tx, actor, { id, accountId: account.id })
   await noteOperatorChange(tx, { account, operatorAccount, change: 'create', user: { id, email, administrator } })
   return done({ id })
 }

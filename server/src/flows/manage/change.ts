@@ -4,6 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import { decryptResponse, encryptResponse } from '../../secrets/manage/stored-response.ts'
+import { nameNetwork } from '../../store/audit/events.ts'
 import type { ManagementKey } from '../../store/manage/keys.ts'
 import { findRequest, insertRequest, type RequestName, saveResponse } from '../../store/manage/requests.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -11,6 +12,8 @@ import type { Context } from '../context.ts'
 
 export type ChangeRequest = {
   readonly key: Pick<ManagementKey, 'id'>
+  /** Of the program; every event of the change names it. */
+  readonly network: string | null
   /** Null: the request is not recorded. */
   readonly idempotencyKey: string | null
   /** Method, path and body: what a repetition has in common with the first request. */
@@ -53,10 +56,11 @@ class DryRun extends Error {
 async function changeOnce<T>(
   context: Context,
   tx: Transaction,
-  { key, idempotencyKey, content, dryRun }: ChangeRequest,
+  { key, network, idempotencyKey, content, dryRun }: ChangeRequest,
   work: (inside: Context) => Promise<T>,
 ): Promise<Changed<T>> {
   const inside = joining(context, tx)
+  await nameNetwork(tx, network)
   if (dryRun) throw new DryRun(await work(inside))
   if (idempotencyKey === null) return { outcome: 'done', value: await work(inside) }
   const { keys } = context.config

@@ -16,7 +16,15 @@ import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 import { joining } from './change.ts'
-import { type CreatedKey, createKey, type KeyMaker, type Rotation, revokeKey, rotateKey } from './keys.ts'
+import {
+  type CreatedKey,
+  createKey,
+  type KeyMaker,
+  type Rotation,
+  readKeyNetworks,
+  revokeKey,
+  rotateKey,
+} from './keys.ts'
 
 /** Whose keys: the account's, or the whole service's. */
 export type KeysOf = 'account' | 'service'
@@ -35,6 +43,7 @@ export type ConsoleKeyWish = {
   readonly label: string
   readonly scopes: readonly string[]
   readonly lifetimeMs: number
+  readonly networks: string
 }
 
 export type ShownKey = CreatedKey & { readonly outcome: 'shown'; readonly label: string }
@@ -42,7 +51,7 @@ export type ShownKey = CreatedKey & { readonly outcome: 'shown'; readonly label:
 export type KeyCreation =
   | ShownKey
   /** The invalid input. */
-  | { readonly outcome: 'label' | 'scope' | 'invalid' }
+  | { readonly outcome: 'label' | 'scope' | 'networks' | 'invalid' }
   | Forbidden
 
 export function createConsoleKey(context: Context, of: KeysOf, by: string, wish: ConsoleKeyWish): Promise<KeyCreation> {
@@ -51,6 +60,7 @@ export function createConsoleKey(context: Context, of: KeysOf, by: string, wish:
     const offered = scopesOffered(of)
     if (wish.scopes.some((scope) => !offered.includes(scope))) return { outcome: 'invalid' }
     if (wish.scopes.length === 0) return { outcome: 'scope' }
+    if (readKeyNetworks(wish.networks) === null) return { outcome: 'networks' }
     const made = await createKey(maker, { ...wish, account: slug })
     return made.outcome === 'refused' ? { outcome: 'invalid' } : { ...made.value, outcome: 'shown', label: wish.label }
   })

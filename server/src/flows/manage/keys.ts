@@ -6,12 +6,14 @@ import {
   isWithinReach,
   MAX_LABEL_LENGTH,
   MAX_LIFETIME_MS,
+  MAX_NETWORKS,
   MAX_OVERLAP_MS,
   managementScopes,
 } from '../../core/manage/key.ts'
 import type { Keyset } from '../../secrets/keyset.ts'
 import { createManagementKey, digestManagementKey } from '../../secrets/manage/key.ts'
 import { createId } from '../../secrets/random.ts'
+import { networks } from '../../setting-texts.ts'
 import { type Account, findAccount } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
@@ -30,6 +32,8 @@ export type KeyWish = {
   readonly label: string
   readonly scopes: readonly string[]
   readonly lifetimeMs: number
+  /** The only networks from which it is accepted, as typed: addresses or CIDR notation. Empty: from everywhere. */
+  readonly networks: string
 }
 
 /** The key is returned here only and never stored in plain text. */
@@ -51,6 +55,9 @@ export function createKey(maker: KeyMaker, wish: KeyWish): Promise<Registered<Cr
       return refused(`"${account.slug}" is the operators’ account: no management key reaches it.`)
     const problem = problemOf(wish)
     if (problem !== null) return refused(problem)
+    const accepted = readKeyNetworks(wish.networks)
+    if (accepted === null)
+      return refused(`Networks are written as 192.0.2.0/24 or 2001:db8::/32, at most ${MAX_NETWORKS} of them.`)
     const id = createId('mgk')
     const key = createManagementKey()
     const scopes = managementScopes.filter((scope) => wish.scopes.includes(scope))
@@ -63,9 +70,11 @@ export function createKey(maker: KeyMaker, wish: KeyWish): Promise<Registered<Cr
       scopes,
       ...digest,
       lifetimeMs: wish.lifetimeMs,
+      networks: accepted,
       createdBy: maker.actor.id,
     })
-    await record(tx, maker.actor, 'management_key.created', { id, accountId }, { scopes })
+    const limits = accepted.length === 0 ? {} : { networks: accepted }
+    await record(tx, maker.actor, 'management_key.created', { id, accountId }, { scopes, ...limits })
     return shown(tx, id, key)
   })
 }
@@ -74,14 +83,25 @@ export function hasOperators({ operatorAccount }: Pick<KeyMaker, 'operatorAccoun
   return account.hasOperators || account.slug === operatorAccount
 }
 
+/** Null: too many, or something else than networks. */
+export function readKeyNetworks(text: string): readonly string[] | null {
+  try {
+    const given = networks(text)
+    return given.length <= MAX_NETWORKS ? given : null
+  } catch {
+    return null
+  }
+}
+
 function problemOf({ account, label, scopes, lifetimeMs }: KeyWish): string | null {
-  if (!isKeyLabel(label)) return `A label has 1 to ${MAX_LABEL_LENGTH} characters.`
+  if (!isKeyLabel(label)) return `A label has 1 to ${MAX_LABEL_LENGTH} characters and contains no address to open.`
   if (scopes.length === 0) return `A key needs a scope. There are: ${managementScopes.join(', ')}.`
   const unknown = scopes.filter((scope) => !isManagementScope(scope))
   if (unknown.length > 0)
     return `Not scopes of a key: ${unknown.join(', ')}. There are: ${managementScopes.join(', ')}.`
   const beyond = scopes.filter((scope) => isManagementScope(scope) && !isWithinReach(scope, account))
-  if (beyond.length > 0) return `Only a key that reaches the whole service can have ${beyond.join(', ')}.`
+  const reach = account === null ? 'one account' : 'the whole service'
+  if (beyond.length > 0) return `Only a key that reaches ${reach} can have ${beyond.join(', ')}.`
   return lifetimeMs > 0 && lifetimeMs <= MAX_LIFETIME_MS ? null : 'A key lives at most 366 days.'
 }
 

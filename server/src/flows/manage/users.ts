@@ -4,11 +4,19 @@ import { readEmail } from '../../core/sign-in/email.ts'
 import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { createId } from '../../secrets/random.ts'
 import type { Account } from '../../store/accounts/accounts.ts'
+import { isAddressTaken } from '../../store/accounts/address-changes.ts'
 import { insertUser, saveHostProfile } from '../../store/accounts/users.ts'
 import { unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
-import { type Administrator, asAdministratorOrKey, type ByKey, type Forbidden } from '../accounts/administrator.ts'
+import {
+  type Administrator,
+  asAdministratorOrKey,
+  type ByKey,
+  checkMayGive,
+  type Forbidden,
+} from '../accounts/administrator.ts'
+import { announceAdministrator } from '../accounts/announce-administrator.ts'
 import { type ChosenRoles, chooseRoles, inviteUser, type NotFound, type TooMany } from '../accounts/give-access.ts'
 import type { Context } from '../context.ts'
 import { ruleOf } from '../sign-in/origin.ts'
@@ -48,6 +56,10 @@ export function createManagedUser(
     if ((await unknownScopes(tx, wish.permissions)).length > 0) return { outcome: 'scope' }
     const roles = wish.roleIds.length === 0 ? NO_ROLES : await chooseRoles(tx, accountId, wish.roleIds)
     if ('outcome' in roles) return roles
+    const { permissions } = wish
+    const { administrator } = roles
+    checkMayGive(by, { access: roles.roleIds.length + permissions.length > 0, administrator })
+    if (await isAddressTaken(tx, accountId, email, null)) return { outcome: 'exists' }
     const person = { accountId, email, roleIds: roles.roleIds, externalId }
     const made =
       wish.invite && origin === 'own'
@@ -55,8 +67,9 @@ export function createManagedUser(
         : await addWithoutMail(tx, key, { ...person, origin })
     if (made.outcome !== 'given') return made
     const { userId } = made
-    const { name, permissions } = wish
+    const { name } = wish
     if (name !== null || permissions.length > 0) await saveHostProfile(tx, userId, { email, name, permissions })
+    if (administrator) await announceAdministrator(tx, key.actor, { id: userId, accountId })
     return { outcome: 'created', userId }
   })
 }

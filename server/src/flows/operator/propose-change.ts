@@ -21,7 +21,7 @@ export type ProposalResult = {
 
 export type OperatorChangeWish = Pick<OperatorChange, 'change' | 'userId' | 'email' | 'roleIds' | 'language'>
 
-type Proposer = Pick<User, 'id' | 'accountId' | 'email'>
+type Proposer = Pick<User, 'id' | 'accountId'> & { readonly email: string | null }
 
 /** Requires `lockAccount`. */
 export async function proposeOperatorChange(

@@ -22,8 +22,9 @@ import {
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { findProvider, type IdentityProvider } from '../../store/provider/identity-providers.ts'
-import { findLink, lockLink, spendPasswordLinks } from '../../store/sign-in/links.ts'
+import { findLink, lockLink, setsPassword, spendPasswordLinks } from '../../store/sign-in/links.ts'
 import type { HostAccount } from '../../store/sign-in/sessions.ts'
+import { announceAdministrator } from '../accounts/announce-administrator.ts'
 import { giveRoles, hasSignInMethod, lockMember } from '../accounts/give-access.ts'
 import type { Context } from '../context.ts'
 
@@ -113,7 +114,7 @@ async function link(
   const found = await findLink(tx, accountId, linkId)
   const member = found && (await lockMember(tx, accountId, found.userId))
   const locked = member && (await lockLink(tx, accountId, linkId))
-  if (!locked || locked.kind === 'remove_grant' || locked.kind === 'sign_in') return refused('expired')
+  if (!locked || !setsPassword(locked)) return refused('expired')
   if (!claims.emailVerified || claims.email === null) return refused('unverified')
   if (claims.email !== member.email) return refused('other_address')
   if (!(await linkUser(tx, member.id, { issuer, subject: claims.subject }))) return refused('conflict')
@@ -143,5 +144,7 @@ async function admit(tx: Transaction, provider: IdentityProvider, claims: Provid
   if (!(await insertUser(tx, { ...user, provider: { issuer, subject } }))) return refused('conflict')
   await saveHostProfile(tx, id, { email, name, permissions: [] })
   await recordEvent(tx, { kind: 'user.created', actor: byProvider, accountId, userId: id, detail: { roles: roleIds } })
+  if (await includesAdministrator(tx, accountId, roleIds))
+    await announceAdministrator(tx, byProvider, { id, accountId })
   return { outcome: 'saved', userId: id }
 }

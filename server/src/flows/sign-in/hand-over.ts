@@ -23,6 +23,7 @@ import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { spendChallenge } from '../../store/sign-in/methods.ts'
 import { accountOrigin } from '../accounts/address.ts'
+import { announceAdministrator } from '../accounts/announce-administrator.ts'
 import { giveRoles, lockMember } from '../accounts/give-access.ts'
 import { addAccount } from '../accounts/register.ts'
 import type { Context } from '../context.ts'
@@ -211,6 +212,7 @@ async function saveUser(context: Context, tx: Transaction, accountId: string, st
   await saveHostProfile(tx, id, profile)
   const detail = { roles: roles.roleIds, permissions }
   await recordEvent(tx, { kind: 'user.created', actor: byHostService, accountId, userId: id, detail })
+  if (roles.administrator) await announceAdministrator(tx, byHostService, { id, accountId })
   return { outcome: 'saved', id, accountId } as const
 }
 

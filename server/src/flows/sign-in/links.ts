@@ -18,8 +18,9 @@ import {
   confirmEmail,
   findLink,
   type Link,
-  type LinkKind,
   lockLink,
+  type PasswordLinkKind,
+  setsPassword,
   spendLink,
   spendPasswordLinks,
 } from '../../store/sign-in/links.ts'
@@ -88,9 +89,6 @@ export function maySetPassword(context: Context, account: HostAccount, { breakGl
   return maySignIn(ruleOf(context, account), { origin: 'own', breakGlass })
 }
 
-/** Links that set a password. */
-export type PasswordLinkKind = Exclude<LinkKind, 'remove_grant' | 'sign_in'>
-
 export type LinkResult =
   | SignInResult
   | { readonly outcome: 'gone' }
@@ -109,7 +107,7 @@ export async function setPasswordByLink(
   browser: Browser,
 ): Promise<LinkResult> {
   const link = await readLink(context, account, given.link)
-  if (!link || link.kind === 'remove_grant' || link.kind === 'sign_in') return { outcome: 'gone' }
+  if (!link || !setsPassword(link)) return { outcome: 'gone' }
   if (!maySetPassword(context, account, link)) return { outcome: 'gone' }
   const refused = await refuseChoice(context, link.id, given, account, link.email)
   if (refused?.outcome === 'locked') return refused

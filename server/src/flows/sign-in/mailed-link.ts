@@ -1,5 +1,6 @@
 /** Creation of the one-time links that flows/sign-in/links.ts accepts. */
 import { randomUUID } from 'node:crypto'
+import { ADDRESS_CHANGE_MS } from '../../core/accounts/address-change.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { insertLink, type LinkKind } from '../../store/sign-in/links.ts'
 
@@ -20,6 +21,7 @@ const LIFETIMES: Readonly<Record<LinkPurpose, number>> = {
   sign_in: 10 * MINUTE,
   reset: HOUR,
   remove_grant: 30 * 24 * HOUR,
+  address: ADDRESS_CHANGE_MS,
 }
 
 export type Recipient = { readonly id: string; readonly accountId: string }

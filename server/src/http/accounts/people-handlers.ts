@@ -15,6 +15,7 @@ import { invitePage } from '../../pages/accounts/invite.tsx'
 import { type PeopleModel, peoplePage } from '../../pages/accounts/people.tsx'
 import { type PersonModel, personPage } from '../../pages/accounts/person.tsx'
 import type { RoleOption } from '../../pages/accounts/role-choice.tsx'
+import { countAddressChanges } from '../../store/accounts/address-changes.ts'
 import { listRoles } from '../../store/accounts/roles.ts'
 import { memberColumns } from '../../store/accounts/users.ts'
 import { readTableWish } from '../table-wish.ts'
@@ -31,7 +32,9 @@ export const showPeople: PageHandler<UserRequest> = async (context, { account, s
   })
   const notice = NOTICES.find((each) => each === fields.get('notice')) ?? null
   const who = notice && (await readPerson(context, account.id, fields.get('user') ?? ''))
-  return { page: peoplePage(frame, { wish, people: { lines: people, after }, notice, who: who?.email ?? null }) }
+  const addressChanges = await countAddressChanges(context.db, account.id)
+  const model = { wish, people: { lines: people, after }, addressChanges, notice, who: who?.email ?? null }
+  return { page: peoplePage(frame, model) }
 }
 
 export const showInvitation: PageHandler<UserRequest> = async (context, request) => ({

@@ -4,14 +4,17 @@
  */
 import { hash } from 'node:crypto'
 import type { ManagementScope } from '../../core/manage/key.ts'
+import { MissingScope } from '../../core/manage/missing-scope.ts'
+import { networkOf } from '../../core/network.ts'
 import { Refusal, type RefusalCode } from '../../core/refusal.ts'
 import type { ByKey } from '../../flows/accounts/administrator.ts'
 import type { Context } from '../../flows/context.ts'
-import { authenticateKey, findManagedAccount } from '../../flows/manage/authenticate.ts'
+import { authenticateKey, countRefusedKey, findManagedAccount } from '../../flows/manage/authenticate.ts'
 import { makeChange } from '../../flows/manage/change.ts'
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
 import type { ManagementKey } from '../../store/manage/keys.ts'
 import type { Answer } from '../answer.ts'
+import { insufficientScope, invalidCredential, readBearer } from '../grants/bearer.ts'
 import type { Operation } from '../openapi/operation.ts'
 import type { ApiRequest, Endpoint, Handler, Method } from '../route.ts'
 import { boolean, optional, type Properties, text } from '../schema.ts'
@@ -74,9 +77,12 @@ export function accountEndpoint(given: AccountGiven, style = MANAGE): Endpoint {
     const found = await findManagedAccount(asked.context, asked.key, name)
     // Changes of one account wait here, so that the version which If-Match names is the current one.
     const account = found && given.method !== 'GET' ? await lock(asked.context, found) : found
-    if (!account) throw new Refusal('not_found', 'The key reaches no such account.')
-    const { id: managementKeyId, label } = asked.key
-    const inAccount = { ...asked, account, by: { managementKeyId, label, accountId: account.id } }
+    if (!account) {
+      countRefusedKey(asked.context, asked.key, asked.request.address(), 'account')
+      throw new Refusal('not_found', 'The key reaches no such account.')
+    }
+    const { id: managementKeyId, label, scopes } = asked.key
+    const inAccount = { ...asked, account, by: { managementKeyId, label, accountId: account.id, scopes } }
     if (given.current) checkVersion(asked.request, await given.current(inAccount))
     return given.handle(inAccount)
   })
@@ -160,16 +166,13 @@ function withVersions(answers: Operation['answers']): Operation['answers'] {
 
 function handlerOf({ method, path, scope }: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): Handler {
   return async (context, request) => {
-    const presented = /^Bearer +([A-Za-z0-9._~+/-]+=*)$/i.exec(request.header('authorization') ?? '')?.[1]
-    const authenticated =
-      presented === undefined ? ({ outcome: 'not_valid' } as const) : await authenticateKey(context, presented, scope)
-    if (authenticated.outcome === 'insufficient_scope') {
-      const message = `The management key does not have the scope ${scope}.`
-      return { refusal: 'insufficient_scope', message, wwwAuthenticate: 'Bearer error="insufficient_scope"' }
-    }
+    const presented = readBearer(request)
+    const authenticated = await authenticateKey(context, presented, scope, request.address())
+    if (authenticated.outcome === 'insufficient_scope') return lacking(new MissingScope(scope))
     if (authenticated.outcome !== 'accepted') {
-      const message = 'The management key is missing, unknown, expired or revoked.'
-      return { refusal: 'invalid_credential', message, wwwAuthenticate: 'Bearer' }
+      const message =
+        'The management key is missing, unknown, expired or revoked, or is not accepted from this network.'
+      return { ...invalidCredential(presented), message }
     }
     const { key } = authenticated
     const run = () =>
@@ -177,10 +180,21 @@ function handlerOf({ method, path, scope }: Given, style: Style, handle: (asked:
         ? handle({ context, request, key, dryRun: false })
         : change(context, request, key, `${method} ${path}`, handle)
     // Same fair queue as for new codes, with each key as a group: a busy key does not delay other keys.
-    const outcome = await context.load.enqueue({ applicationId: key.id, network: key.id }, run)
+    const outcome = await context.load
+      .enqueue({ applicationId: key.id, network: key.id }, run)
+      .catch((error: unknown) => {
+        if (!(error instanceof MissingScope)) throw error
+        countRefusedKey(context, key, request.address(), error.scope)
+        return error
+      })
+    if (outcome instanceof MissingScope) return lacking(outcome)
     if (outcome === 'shed') return { refusal: 'unavailable', retryAfterSeconds: 1 }
     return style.render(outcome, method !== 'GET' && isDryRun(request))
   }
+}
+
+function lacking({ scope, message }: MissingScope): Answer {
+  return { ...insufficientScope([scope]), message }
 }
 
 async function change(
@@ -193,7 +207,7 @@ async function change(
   const idempotencyKey = route.startsWith('POST ') ? readIdempotencyKey(request) : null
   const content = JSON.stringify([route, request.segments, request.json()])
   const dryRun = isDryRun(request)
-  const wished = { key, idempotencyKey, content, dryRun }
+  const wished = { key, network: networkOf(request.address()), idempotencyKey, content, dryRun }
   const changed = await makeChange(context, wished, (inside) => handle({ context: inside, request, key, dryRun }))
   if (changed.outcome === 'done') return changed.value
   throw new Refusal(

@@ -29,7 +29,7 @@ const MAX_LISTED = 20
 
 const PATHS: Readonly<Record<KeysOf, string>> = { account: '/account/keys', service: '/operator/keys' }
 
-const EMPTY: KeysModel['typed'] = { label: '', scopes: [], days: DEFAULT_DAYS }
+const EMPTY: KeysModel['typed'] = { label: '', scopes: [], days: DEFAULT_DAYS, networks: '' }
 
 /** Null: the page does not exist here. No key reaches the operators’ account. */
 function reachOf(of: KeysOf, { account, frame }: UserRequest): { readonly accountId: string | null } | null {
@@ -74,12 +74,13 @@ export const createNewKey =
     const scopes = checkedNames(fields, 'scope')
     const days = readChoice(fields, 'days', LIFETIME_DAYS)
     if (days === null) return { refusal: 'invalid_request' }
-    const wish = { label, scopes, lifetimeMs: days * DAY_MS }
+    const networks = fields.get('networks') ?? ''
+    const wish = { label, scopes, networks, lifetimeMs: days * DAY_MS }
     const result = await createConsoleKey(context, of, sessionUser.id, wish)
     if (result.outcome === 'shown') return shown(request, of, result)
     if (result.outcome === 'forbidden') return { refusal: 'forbidden' }
     if (result.outcome === 'invalid') return { refusal: 'invalid_request' }
-    return listPage(context, request, of, { label, scopes, days }, result.outcome)
+    return listPage(context, request, of, { label, scopes, days, networks }, result.outcome)
   }
 
 export const showKey =

@@ -74,7 +74,7 @@ function discovery(path: string, id: string, summary: string, answer: Resource, 
     {
       method: 'GET',
       path: `/scim/2/${path}`,
-      scope: 'users:read',
+      scope: 'scim',
       operation: {
         ...{ id, tag: 'SCIM', summary, description: 'RFC 7644, section 4.' },
         answers: { 200: { description: 'The document.', body } },

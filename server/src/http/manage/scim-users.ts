@@ -12,7 +12,9 @@ import { SCIM, SCIM_LIST, SCIM_USER, SCIM_USERS_OF_A_PAGE } from './scim-style.t
 import { applyUserChange, erase, readManagedUser } from './users.ts'
 
 function renderUser({ context }: Pick<AskedOfAccount, 'context'>, member: Member): Resource {
-  const { id, externalId, email, name } = member
+  const { id, externalId, name } = member
+  // What the identity provider sent: it would send the address again and again otherwise.
+  const email = member.pendingEmail ?? member.email
   const location = `${context.config.publicUrl}/scim/2/Users/${id}`
   return {
     schemas: [SCIM_USER],
@@ -69,7 +71,7 @@ export const listScimUsers = accountEndpoint(
   {
     method: 'GET',
     path: '/scim/2/Users',
-    scope: 'users:read',
+    scope: 'scim',
     operation: {
       id: 'listScimUsers',
       tag: 'SCIM',
@@ -125,7 +127,7 @@ export const createScimUser = accountEndpoint(
   {
     method: 'POST',
     path: '/scim/2/Users',
-    scope: 'users:write',
+    scope: 'scim',
     operation: {
       id: 'createScimUser',
       tag: 'SCIM',
@@ -157,7 +159,7 @@ export const showScimUser = accountEndpoint(
   {
     method: 'GET',
     path: '/scim/2/Users/{user}',
-    scope: 'users:read',
+    scope: 'scim',
     operation: {
       id: 'showScimUser',
       tag: 'SCIM',
@@ -175,13 +177,13 @@ export const replaceScimUser = accountEndpoint(
   {
     method: 'PUT',
     path: '/scim/2/Users/{user}',
-    scope: 'users:write',
+    scope: 'scim',
     operation: {
       id: 'replaceScimUser',
       tag: 'SCIM',
       summary: 'Replace a user',
       description:
-        'Roles and permissions stay: they are no attributes of SCIM. So do an external id and a name that are left out.',
+        'Roles and permissions stay: they are no attributes of SCIM. So do an external id and a name that are left out. A new `userName` of a user who has signed in at Latchkey is pending until the present mailbox or an administrator confirms it.',
       json: attributes,
       answers: { 200: { description: 'The user as they are now.', body: userBody } },
       refusals: ['not_found', 'conflict', 'precondition_failed', 'too_many_requests'],
@@ -196,12 +198,13 @@ export const patchScimUser = accountEndpoint(
   {
     method: 'PATCH',
     path: '/scim/2/Users/{user}',
-    scope: 'users:write',
+    scope: 'scim',
     operation: {
       id: 'patchScimUser',
       tag: 'SCIM',
       summary: 'Change, deactivate or activate a user',
-      description: 'RFC 7644, section 3.5.2. Attributes that are not kept are ignored.',
+      description:
+        'RFC 7644, section 3.5.2. Attributes that are not kept are ignored. A new `userName` may be pending, as after a replacement. Activating an administrator needs the scope `administrators:write` as well.',
       json: {
         schemas: optional(schemas),
         Operations: { type: 'array', items: { type: 'object' }, description: 'The changes, in order.' },
@@ -225,7 +228,7 @@ export const deleteScimUser = accountEndpoint(
   {
     method: 'DELETE',
     path: '/scim/2/Users/{user}',
-    scope: 'users:write',
+    scope: 'scim',
     operation: {
       id: 'deleteScimUser',
       tag: 'SCIM',

@@ -19,6 +19,11 @@ import { listBody, moment, momentField, pageOf, pageQuery, readFilter, readPage 
 import { notFound, refuse } from './refused.ts'
 
 const email = text('The e-mail address, unique in the account.', { examples: ['ann@acme.example'] })
+const pendingEmail = nullable(
+  text('Asked for by a management key, and not confirmed yet by the present mailbox or an administrator.', {
+    examples: ['ann@acme-group.example'],
+  }),
+)
 const name = nullable(text('The name.', { examples: ['Ann Lee'] }))
 const externalId = nullable(text('The id at your own service, unique in the account.', { examples: ['user-17'] }))
 const roles = texts('Ids of roles of the account.', { examples: [['rol_k3v9m2x7q4tz']] })
@@ -35,6 +40,7 @@ const userBody: Body = {
     account_id: text('The account.', { examples: ['acc_k3v9m2x7q4tz'] }),
     external_id: externalId,
     email,
+    pending_email: pendingEmail,
     name,
     origin: oneOf(['own', 'host'], 'Signs in at Latchkey, or at the host service.'),
     status: oneOf(['active', 'invited', 'disabled'], '`invited`: has not signed in yet.'),
@@ -48,9 +54,10 @@ const userBody: Body = {
 const USER_ID = /^usr_[0-9a-z]{12}$/
 
 export function renderUser(person: Person): Resource {
-  const { id, accountId, externalId, email, name, origin, status, administrator, permissions } = person
+  const { id, accountId, externalId, email, pendingEmail, name, origin, status, administrator, permissions } = person
   return {
-    ...{ id, account_id: accountId, external_id: externalId, email, name, origin, status, administrator },
+    ...{ id, account_id: accountId, external_id: externalId, email, pending_email: pendingEmail, name, origin },
+    ...{ status, administrator },
     roles: person.roles.map((role) => role.id),
     permissions,
     created_at: moment(person.createdAt),
@@ -122,7 +129,7 @@ export const createUser = accountEndpoint({
     tag: 'Users',
     summary: 'Create a user',
     description:
-      'A user who signs in at Latchkey gets a password or passkey by an invitation: now with `invite`, or later from an administrator. A user who signs in at the host service needs an `external_id`.',
+      'A user who signs in at Latchkey gets a password or passkey by an invitation: now with `invite`, or later from an administrator. A user who signs in at the host service needs an `external_id`. Roles and permissions need the scope `roles:write` as well, the role with every scope also `administrators:write`.',
     json: newUser,
     answers: { 201: { description: 'The user is created.', body: userBody } },
     refusals: ['not_found', 'conflict', 'too_many_requests'],
@@ -166,7 +173,7 @@ export const changeUser = accountEndpoint({
     tag: 'Users',
     summary: 'Change, disable or enable a user',
     description:
-      'Members that are left out stay as they are; all others are changed together or not at all. A disabled user loses all sessions, and their credentials stop working within two seconds; so does a credential that loses a scope.',
+      'Members that are left out stay as they are; all others are changed together or not at all. A disabled user loses all sessions, and their credentials stop working within two seconds; so does a credential that loses a scope. New roles and permissions need the scope `roles:write` as well; making or enabling an administrator, `administrators:write`. A new `email` of a user who has signed in at Latchkey is pending, for seven days, until the present mailbox or an administrator confirms it; the present address cancels it.',
     json: userChange,
     answers: { 200: { description: 'The user as they are now.', body: userBody } },
     refusals: ['not_found', 'conflict', 'precondition_failed', 'too_many_requests'],

@@ -1,5 +1,6 @@
 /** Handlers of mailed links and of the request for one. Opening a link changes nothing; submitting its form does. */
 import { readEmail } from '../../core/sign-in/email.ts'
+import { decideAddressByLink } from '../../flows/accounts/change-address.ts'
 import type { Context } from '../../flows/context.ts'
 import {
   maySetPassword,
@@ -11,6 +12,7 @@ import {
 } from '../../flows/sign-in/links.ts'
 import { accountHas, hasProvider } from '../../flows/sign-in/origin.ts'
 import { removeByLinkPage } from '../../pages/grants/remove-by-link.tsx'
+import { addressDecidedPage, changeAddressPage } from '../../pages/sign-in/change-address.tsx'
 import { choosePasswordPage } from '../../pages/sign-in/choose-password.tsx'
 import { confirmBrowserPage } from '../../pages/sign-in/confirm-browser.tsx'
 import { linkGonePage } from '../../pages/sign-in/link-gone.tsx'
@@ -40,7 +42,11 @@ export const showLink: PageHandler<PageRequest> = async (context, { account, fie
   const text = fields.get('token') ?? ''
   const link = await readLink(context, account, text)
   if (!link) return { page: linkGonePage(frame), status: 404 }
-  const { kind, email } = link
+  const { kind, email, pendingEmail } = link
+  if (kind === 'address') {
+    if (pendingEmail === null) return { page: linkGonePage(frame), status: 404 }
+    return { page: changeAddressPage(frame, { link: text, email, pendingEmail }) }
+  }
   if (kind === 'remove_grant') {
     return {
       page: removeByLinkPage(frame, { link: text, application: link.application ?? '', email, removed: false }),
@@ -80,6 +86,14 @@ export const useSignInLink: PageHandler<PageRequest> = async (context, request) 
   const result = await signInByLink(context, account, fields.get('link') ?? '', browser)
   if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
   return signedIn(context, request, result)
+}
+
+export const decideOnAddress: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {
+  const decision = fields.get('decision')
+  if (decision !== 'change' && decision !== 'keep') return { refusal: 'invalid_request' }
+  const result = await decideAddressByLink(context, account, fields.get('link') ?? '', decision)
+  if (result.outcome === 'gone') return { page: linkGonePage(frame), status: 404 }
+  return { page: addressDecidedPage(frame, result), status: result.outcome === 'exists' ? 400 : 200 }
 }
 
 export const removeByLink: PageHandler<PageRequest> = async (context, { account, fields, frame }) => {

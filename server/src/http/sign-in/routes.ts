@@ -13,7 +13,15 @@ import {
   signInByPassword,
   signInByRecoveryCode,
 } from './handlers.ts'
-import { recover, removeByLink, showLink, showRecover, usePasswordLink, useSignInLink } from './link-handlers.ts'
+import {
+  decideOnAddress,
+  recover,
+  removeByLink,
+  showLink,
+  showRecover,
+  usePasswordLink,
+  useSignInLink,
+} from './link-handlers.ts'
 import {
   addNewPasskey,
   changeOwnPassword,
@@ -95,6 +103,7 @@ export const signInRoutes: readonly PageRoute[] = [
     from: '/link?token={link}',
   },
   { method: 'POST', path: '/link/remove', access: 'anyone', handler: removeByLink, from: '/link?token={link}' },
+  { method: 'POST', path: '/link/address', access: 'anyone', handler: decideOnAddress, from: '/link?token={link}' },
   { method: 'GET', path: '/confirm', access: 'user', handler: showConfirm, beforeSecondFactor: 'always' },
   {
     method: 'POST',

@@ -1,5 +1,6 @@
 /** Route table of an account's web interface. Any other path is a 404; every change is a POST. */
 
+import { decideOnAddresses, showAddresses } from '../accounts/address-handlers.ts'
 import { chooseOwnLanguage, showHome, showLogo } from '../accounts/home-handlers.ts'
 import {
   changeRoles,
@@ -153,6 +154,15 @@ export const pageRoutes: readonly PageRoute[] = [
     handler: invite,
     needs: 'invitation',
     from: '/account/people/invite',
+    fresh: true,
+  },
+  { method: 'GET', path: '/account/people/addresses', access: 'administrator', handler: showAddresses, fresh: true },
+  {
+    method: 'POST',
+    path: '/account/people/addresses',
+    access: 'administrator',
+    handler: decideOnAddresses,
+    from: '/account/people/addresses',
     fresh: true,
   },
   { method: 'GET', path: '/account/person', access: 'administrator', handler: showPerson, fresh: true },

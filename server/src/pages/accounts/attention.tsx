@@ -15,7 +15,7 @@ type AttentionProps = { readonly words: Words; readonly attention: AccountAttent
 
 /** Nothing, if nothing waits. */
 export function AccountAttentionCard({ words, attention }: AttentionProps) {
-  const { applications, further, withoutSecondFactor, fewEmergencyAdministrators } = attention
+  const { applications, further, withoutSecondFactor, addressChanges, fewEmergencyAdministrators } = attention
   const lines = [
     ...applications.map(({ id, name, matter }) => (
       <a href={`${PAGES[matter]}?application=${encodeURIComponent(id)}`}>
@@ -25,6 +25,9 @@ export function AccountAttentionCard({ words, attention }: AttentionProps) {
     further > 0 && <a href="/developer">{words.t('attention.own_further', { count: further })}</a>,
     withoutSecondFactor > 0 && (
       <a href="/account/people">{words.t('attention.second_factor', { count: withoutSecondFactor })}</a>
+    ),
+    addressChanges > 0 && (
+      <a href="/account/people/addresses">{words.t('people.addresses', { count: addressChanges })}</a>
     ),
     fewEmergencyAdministrators && <a href="/account/provider">{words.t('attention.emergency_administrators')}</a>,
   ].filter((line) => line !== false)

@@ -21,12 +21,14 @@ type ListedPerson = {
 export type PeopleModel = {
   readonly wish: TableWish<'email' | 'created'>
   readonly people: TablePage<ListedPerson>
+  /** Changes of e-mail addresses that wait. */
+  readonly addressChanges: number
   readonly notice: null | 'invited' | 'saved' | 'disabled' | 'enabled' | 'link_sent' | 'proposed'
   /** E-mail address of the user that the notice is about. */
   readonly who: string | null
 }
 
-export function peoplePage(frame: Frame, { wish, people, notice, who }: PeopleModel): string {
+export function peoplePage(frame: Frame, { wish, people, addressChanges, notice, who }: PeopleModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
   const title = words.t('people.title')
@@ -54,6 +56,11 @@ export function peoplePage(frame: Frame, { wish, people, notice, who }: PeopleMo
           </>
         ) : (
           <p class="soft">{words.t('people.text_host', { name, host: frame.signInAt })}</p>
+        )}
+        {addressChanges > 0 && (
+          <Notice kind="info">
+            <a href="/account/people/addresses">{words.t('people.addresses', { count: addressChanges })}</a>
+          </Notice>
         )}
         <TableSearch
           words={words}

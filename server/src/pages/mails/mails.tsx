@@ -9,6 +9,7 @@ import type { OperatorChangeNotification, ReviewNotification, SecondDecisionNoti
 import type { Service } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
 import type { Block } from './block.ts'
+import { composeManagement, type ManagementMail } from './management.ts'
 import { composeOperatorChange, composeSecondDecision } from './operators.ts'
 import { composeReview } from './review.ts'
 
@@ -23,13 +24,15 @@ type About = {
 }
 
 export type MailContent = About &
+  /** `invitedBy`: null: a program with a management key. */
   (
-    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string }
+    | { readonly kind: 'invitation'; readonly link: string; readonly invitedBy: string | null }
     | { readonly kind: 'recovery'; readonly link: string }
     | { readonly kind: 'sign_in'; readonly link: string }
     | { readonly kind: 'sign_in_locked'; readonly network: string | null; readonly at: number }
-    /** An administrator removed all sign-in methods of the user. */
-    | { readonly kind: 'reset'; readonly link: string; readonly by: string }
+    /** An administrator, or a program, removed all sign-in methods of the user. */
+    | { readonly kind: 'reset'; readonly link: string; readonly by: string | null }
+    | ManagementMail
     | {
         readonly kind: 'grant_created'
         readonly application: string
@@ -150,17 +153,27 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
     case 'invitation':
       return [
         words.t('mail.invitation_subject', { name }),
-        { says: words.t('mail.invitation_text', { name, by: mail.invitedBy }) },
+        { says: words.t('mail.invitation_text', { name, by: mail.invitedBy ?? words.t('mail.program', { name }) }) },
         { link: mail.link, label: words.t('mail.choose_password') },
         { says: words.t('mail.invitation_what') },
       ]
     case 'reset':
       return [
         words.t('mail.reset_subject', { name }),
-        { says: words.t('mail.reset_text', { name, by: mail.by }) },
+        {
+          says:
+            mail.by === null
+              ? words.t('mail.reset_by_program', { name })
+              : words.t('mail.reset_text', { name, by: mail.by }),
+        },
         { link: mail.link, label: words.t('mail.choose_password') },
         { says: words.t('mail.reset_what') },
       ]
+    case 'administrator_made':
+    case 'address_change':
+    case 'address_changes':
+    case 'key_network':
+      return composeManagement(words, mail, mail)
     case 'grant_created':
       return [
         words.t('mail.grant_created_subject', { application: mail.application, name }),

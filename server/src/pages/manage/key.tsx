@@ -14,6 +14,8 @@ import { Creator, LastUse, Lifetime, type ListedKey } from './keys.tsx'
 export type KeyModel = ListedKey & {
   readonly path: string
   readonly createdAt: number
+  /** The only ones from which it is accepted; empty: from everywhere. */
+  readonly networks: readonly string[]
   /** Until when the replaced secret works; null: it does not. */
   readonly previousUntil: number | null
   readonly rotatable: boolean
@@ -52,7 +54,10 @@ export function keyPage(frame: Frame, model: KeyModel): string {
             <Creator words={words} createdBy={model.createdBy} />
           </Fact>
           <Fact name={words.t('keys.last_used')}>
-            <LastUse words={words} at={model.lastUsedAt} />
+            <LastUse words={words} used={model} />
+          </Fact>
+          <Fact name={words.t('audit_detail.networks')}>
+            {model.networks.length === 0 ? words.t('keys.networks_any') : <Titles titles={model.networks} />}
           </Fact>
           <Fact name={words.t('keys.expires')}>
             {model.state === 'revoked' ? words.t('keys.revoked') : <Day words={words} ms={model.expiresAt} />}

@@ -7,7 +7,7 @@ import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Notice, Problems } from '../ui/notice.tsx'
 import { Scrolled } from '../ui/scrolled.tsx'
-import type { Words } from '../ui/words.ts'
+import type { MessageKey, Words } from '../ui/words.ts'
 
 export type ListedKey = {
   readonly id: string
@@ -16,6 +16,7 @@ export type ListedKey = {
   /** Null: on the command line. */
   readonly createdBy: string | null
   readonly lastUsedAt: number | null
+  readonly lastNetwork: string | null
   readonly expiresAt: number
   readonly state: 'live' | 'expired' | 'revoked'
 }
@@ -29,9 +30,14 @@ export type KeysModel = {
   readonly more: boolean
   readonly offered: readonly string[]
   readonly lifetimes: readonly number[]
-  readonly typed: { readonly label: string; readonly scopes: readonly string[]; readonly days: number }
+  readonly typed: {
+    readonly label: string
+    readonly scopes: readonly string[]
+    readonly days: number
+    readonly networks: string
+  }
   readonly notice: null | 'revoked'
-  readonly problem: null | 'label' | 'scope'
+  readonly problem: null | 'label' | 'scope' | 'networks'
 }
 
 type PartProps = { readonly frame: Frame; readonly model: KeysModel }
@@ -40,7 +46,7 @@ export function keysPage(frame: Frame, model: KeysModel): string {
   const { words } = frame
   const { of, notice, problem } = model
   const wrong = problem && {
-    field: problem === 'label' ? 'label' : `scope-${model.offered[0]}`,
+    field: problem === 'scope' ? `scope-${model.offered[0]}` : problem,
     text: words.t(`keys.problem_${problem}`),
   }
   return page(
@@ -93,7 +99,7 @@ function List({ words, model: { path, keys } }: { readonly words: Words; readonl
                 <Creator words={words} createdBy={key.createdBy} />
               </td>
               <td>
-                <LastUse words={words} at={key.lastUsedAt} />
+                <LastUse words={words} used={key} />
               </td>
               <td>{key.state === 'revoked' ? words.t('keys.revoked') : <Day words={words} ms={key.expiresAt} />}</td>
             </tr>
@@ -108,8 +114,26 @@ export function Creator({ words, createdBy }: { readonly words: Words; readonly 
   return createdBy === null ? <span>{words.t('keys.command_line')}</span> : <bdi>{createdBy}</bdi>
 }
 
-export function LastUse({ words, at }: { readonly words: Words; readonly at: number | null }) {
-  return at === null ? <span>{words.t('keys.not_used')}</span> : <Day words={words} ms={at} />
+type LastUseProps = { readonly words: Words; readonly used: Pick<ListedKey, 'lastUsedAt' | 'lastNetwork'> }
+
+export function LastUse({ words, used: { lastUsedAt, lastNetwork } }: LastUseProps) {
+  if (lastUsedAt === null) return <span>{words.t('keys.not_used')}</span>
+  return (
+    <>
+      <Day words={words} ms={lastUsedAt} />{' '}
+      {lastNetwork !== null && (
+        <bdi class="technical" dir="ltr">
+          {lastNetwork}
+        </bdi>
+      )}
+    </>
+  )
+}
+
+/** Scopes whose name does not say enough. */
+const EXPLAINED: Readonly<Record<string, MessageKey>> = {
+  scim: 'keys.scope_scim',
+  'administrators:write': 'keys.scope_administrators',
 }
 
 function NewKey({ frame, model }: PartProps) {
@@ -142,12 +166,22 @@ function NewKey({ frame, model }: PartProps) {
                     {scope}
                   </bdi>
                 }
+                hint={EXPLAINED[scope] && words.t(EXPLAINED[scope])}
                 checked={typed.scopes.includes(scope)}
                 key={scope}
               />
             ))}
           </div>
         </fieldset>
+        <Field
+          id="networks"
+          label={words.t('keys.networks')}
+          hint={words.t('keys.networks_hint')}
+          value={typed.networks}
+          autocomplete="off"
+          ltr
+          problem={problem === 'networks' ? words.t('keys.problem_networks') : null}
+        />
         <Lifetime words={words} lifetimes={model.lifetimes} days={typed.days} />
         <p class="actions">
           <button type="submit" class="button">

@@ -3,6 +3,7 @@ import { type AccountAttention, type OwnMatter, ownMatters } from '../../core/ac
 import { BREAK_GLASS_COUNT } from '../../core/provider/provider.ts'
 import { ENDPOINT_FAILS } from '../operator/attention.ts'
 import type { Queryable } from '../postgres/postgres.ts'
+import { countAddressChanges } from './address-changes.ts'
 import { ADMINISTRATOR } from './users.ts'
 
 const MAX_NAMED = 10
@@ -56,6 +57,7 @@ export async function readAccountAttention(
     applications: rows.map(({ id, name, matter }) => ({ id, name, matter })),
     further: (rows[0]?.total ?? 0) - rows.length,
     withoutSecondFactor: lacking.rows[0]?.lacking ?? 0,
+    addressChanges: await countAddressChanges(db, account.id),
     fewEmergencyAdministrators: few.rowCount === 1,
   }
 }

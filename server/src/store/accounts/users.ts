@@ -6,6 +6,7 @@ import type { TablePage, TableWish } from '../../core/table.ts'
 import { announce } from '../grants/changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
+import { PENDING_EMAIL } from './address-changes.ts'
 
 /** User at the account's identity provider. */
 export type ProviderSubject = { readonly issuer: string; readonly subject: string }
@@ -108,6 +109,8 @@ export type Member = {
   /** Id at the host service, or as the management API gave it. */
   readonly externalId: string | null
   readonly email: string
+  /** Asked for by a management key and not confirmed yet; null: none. */
+  readonly pendingEmail: string | null
   /** Of the identity provider at which the user signs in. */
   readonly issuer: string | null
   /** As the host service or the identity provider says. */
@@ -119,6 +122,8 @@ export type Member = {
   readonly disabled: boolean
   readonly administrator: boolean
   readonly factors: Factors
+  /** The sign-in methods of the user were removed once: somebody has signed in as them. */
+  readonly wasReset: boolean
   /** Sorted by name. */
   readonly roles: readonly { readonly id: string; readonly name: string }[]
 }
@@ -126,7 +131,7 @@ export type Member = {
 type MemberRow = Omit<Member, 'factors'> & Factors
 
 /** Aggregates instead of `exists`: PostgreSQL would look at the roles of all accounts at once for it. */
-const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.issuer, u.external_id as "externalId", u.email, u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
+const MEMBER = `select u.id, u.account_id as "accountId", u.origin, u.issuer, u.external_id as "externalId", u.email, ${PENDING_EMAIL} as "pendingEmail", u.was_reset or cardinality(u.reset_by) > 0 as "wasReset", u.name, u.permissions, u.created_at as "createdAt", u.language, u.disabled_at is not null as disabled,
     (select coalesce(bool_or(r.holds_every_scope), false)
       from user_roles ur join roles r on r.id = ur.role_id where ur.user_id = u.id) as administrator,
     u.password_digest is not null as password, (select count(*) from passkeys p where p.user_id = u.id) as passkeys,
@@ -183,16 +188,23 @@ export async function listMembersFrom(
   return { members: rows.map(memberFrom), total: counted.rows[0]?.total ?? 0 }
 }
 
-/** The user of the account with this e-mail address or external id. */
-export async function findMemberBy(
-  db: Queryable,
-  accountId: string,
-  by: { readonly email: string } | { readonly externalId: string },
-): Promise<Member | null> {
-  const [condition, value] = 'email' in by ? ['u.email = lower($2)', by.email] : ['u.external_id = $2', by.externalId]
+/** `userName`: the address that SCIM shows, which is the pending one if there is one. */
+export type MemberName = { readonly email: string } | { readonly userName: string } | { readonly externalId: string }
+
+export async function findMemberBy(db: Queryable, accountId: string, by: MemberName): Promise<Member | null> {
+  const [condition, value] =
+    'email' in by
+      ? ['u.email = lower($2)', by.email]
+      : 'userName' in by
+        ? [`coalesce(${PENDING_EMAIL}, u.email) = lower($2) and u.id in (${NAMED})`, by.userName]
+        : ['u.external_id = $2', by.externalId]
   const { rows } = await db.query<MemberRow>(`${MEMBER} where u.account_id = $1 and ${condition}`, [accountId, value])
   return rows[0] ? memberFrom(rows[0]) : null
 }
+
+/** Users with this address, or with a change to it: for indexes. */
+const NAMED = `select id from users where account_id = $1 and email = lower($2)
+  union all select user_id from address_changes where account_id = $1 and email = lower($2)`
 
 /** False when another user of the account has it. Call under `lockAccount`. */
 export async function saveExternalId(tx: Transaction, id: string, externalId: string | null): Promise<boolean> {
@@ -252,7 +264,10 @@ export type HostProfile = {
   readonly permissions: readonly string[]
 }
 
-/** False when another user of the account has the e-mail address. Call under `lockAccount`. */
+/**
+ * The only function that changes an e-mail address. False when another user of the account has it. Call under
+ * `lockAccount`.
+ */
 export async function saveHostProfile(tx: Transaction, id: string, profile: HostProfile): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update users u set email = $2, name = $3, permissions = $4 where id = $1
@@ -349,7 +364,7 @@ export async function setDisabled(tx: Transaction, id: string, disabled: boolean
  */
 export async function clearFactors(tx: Transaction, id: string): Promise<void> {
   await tx.query(
-    `update users set password_digest = null, origin = case origin when 'provider' then 'own' else origin end,
+    `update users set was_reset = true, password_digest = null, origin = case origin when 'provider' then 'own' else origin end,
        issuer = null, subject = null
      where id = $1`,
     [id],

@@ -51,6 +51,11 @@ export async function hasEventOfToday(
   return rows[0]?.recent ?? false
 }
 
+/** Every later event of the transaction gets the network in its detail, whichever flow records it. */
+export async function nameNetwork(tx: Transaction, network: string | null): Promise<void> {
+  await tx.query("select set_config('latchkey.network', $1, true)", [network ?? ''])
+}
+
 /**
  * A `with` clause that inserts events and returns them as `recorded`. `select` yields at, kind, actor_kind, actor_id,
  * via, account_id, user_id, application_id, grant_id, device_code_id and detail. Every insert uses it, so that the
@@ -58,11 +63,14 @@ export async function hasEventOfToday(
  */
 export function recordAll(select: string): string {
   return `recorded as (
-      insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail)
-      ${select}
+      insert into audit_events (${COLUMNS}, detail)
+      select ${COLUMNS}, detail || jsonb_strip_nulls(jsonb_build_object('network', nullif(current_setting('latchkey.network', true), '')))
+      from (${select}) as event (${COLUMNS}, detail)
       returning *),
     ${QUEUE_RECORDED}`
 }
+
+const COLUMNS = 'at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id'
 
 /** Whether an event of this kind was recorded for the account and the application within the last hour. */
 export async function hasRecentEvent(

@@ -33,6 +33,7 @@ export const MOVING: readonly MovingTable[] = [
   of('role', 'role_scopes'),
   of('account', 'users'),
   of('user', 'user_roles'),
+  of('account', 'address_changes'),
   of('account', 'identity_providers'),
   of('role', 'identity_provider_roles'),
   of('account', 'management_keys', { unfenced: ['last_used_at'] }),

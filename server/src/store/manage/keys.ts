@@ -18,6 +18,10 @@ export type ManagementKey = {
   readonly previousUntil: number | null
   readonly expiresAt: number
   readonly lastUsedAt: number | null
+  /** From which network it was used then; null: unknown. */
+  readonly lastNetwork: string | null
+  /** The only networks from which it is accepted; empty: from everywhere. */
+  readonly networks: readonly string[]
   readonly state: 'live' | 'expired' | 'revoked'
 }
 
@@ -25,11 +29,12 @@ const KEY = `select k.id, k.account_id as "accountId", a.slug as account, k.labe
     c.email as "createdBy",
     k.rotated_at as "rotatedAt", case when k.previous_until > now() then k.previous_until end as "previousUntil",
     k.expires_at as "expiresAt", k.last_used_at as "lastUsedAt",
+    k.last_network::text as "lastNetwork", k.networks::text[] as networks,
     case when k.revoked_at is not null then 'revoked' when k.expires_at <= now() then 'expired' else 'live' end as state
   from management_keys k left join accounts a on a.id = k.account_id
     left join users c on c.id = k.created_by`
 
-export type NewManagementKey = Pick<ManagementKey, 'id' | 'accountId' | 'label' | 'scopes'> &
+export type NewManagementKey = Pick<ManagementKey, 'id' | 'accountId' | 'label' | 'scopes' | 'networks'> &
   ManagementKeyDigest & {
     readonly lifetimeMs: number
     /** Id of the actor. */
@@ -38,9 +43,13 @@ export type NewManagementKey = Pick<ManagementKey, 'id' | 'accountId' | 'label' 
 
 export async function insertManagementKey(tx: Transaction, key: NewManagementKey): Promise<void> {
   await tx.query(
-    `insert into management_keys (id, account_id, label, scopes, key_id, digest, created_by, created_at, expires_at)
-     values ($1, $2, $3, $4, $5, $6, $7, now(), now() + $8 * interval '1 millisecond')`,
-    [key.id, key.accountId, key.label, key.scopes, key.keyId, key.digest, key.createdBy, key.lifetimeMs],
+    `insert into management_keys (id, account_id, label, scopes, key_id, digest, created_by, created_at, expires_at, networks)
+     values ($1, $2, $3, $4, $5, $6, $7, now(), now() + $8 * interval '1 millisecond',
+       array(select network(given::inet) from unnest($9::text[]) given))`,
+    [
+      ...[key.id, key.accountId, key.label, key.scopes, key.keyId, key.digest, key.createdBy, key.lifetimeMs],
+      key.networks,
+    ],
   )
 }
 
@@ -82,38 +91,75 @@ export type PresentedKey = ManagementKey & {
   readonly keyId: number
   /** Null: never. */
   readonly usedLately: boolean | null
+  /** The secret is the one before, and the overlap is over. */
+  readonly replaced: boolean
+  readonly fromItsNetworks: boolean
+  /** It was not used from this network before, as far as is known. */
+  readonly newNetwork: boolean
 }
 
-/** A live key, by its current secret or by the one before during the overlap. Asked anew for every request. */
-export async function findLiveManagementKey(
+/** By its current secret or by the one before, whatever its state. Asked anew for every request. */
+export async function findManagementKey(
   db: Queryable,
   digests: readonly ManagementKeyDigest[],
+  address: string | null,
+  network: string | null,
 ): Promise<PresentedKey | null> {
   const { rows } = await db.query<PresentedKey>({
-    name: 'find-live-management-key',
-    text: `select found.*, k.key_id as "keyId", k.last_used_at > now() - interval '1 minute' as "usedLately" from (${KEY}) found join management_keys k on k.id = found.id
-      where found.state = 'live' and (k.digest = any($1::bytea[])
-        or (k.previous_digest = any($1::bytea[]) and k.previous_until > now()))`,
-    values: [digests.map(({ digest }) => digest)],
+    name: 'find-management-key',
+    text: `select found.*, k.key_id as "keyId", k.last_used_at > now() - interval '1 minute' as "usedLately",
+        not (k.digest = any($1::bytea[]) or k.previous_until > now()) as replaced,
+        cardinality(k.networks) = 0 or coalesce($2::inet <<= any(k.networks), false) as "fromItsNetworks",
+        $3::cidr is not null and $3 <> all(k.used_networks)
+          and coalesce(k.network_noted_at < now() - interval '1 minute', true) as "newNetwork"
+      from (${KEY}) found join management_keys k on k.id = found.id
+      where k.digest = any($1::bytea[]) or k.previous_digest = any($1::bytea[])`,
+    values: [digests.map(({ digest }) => digest), address, network],
   })
   return rows[0] ?? null
 }
 
-/** Writes the minute of last use, and the digest under the signing key if it was made with an older one. */
+/** Networks remembered of a key. */
+const MAX_USED_NETWORKS = 100
+
+/** How many are remembered with it. Null: it is known, or the last one was added less than a minute ago. */
+export async function addUsedNetwork(tx: Transaction, id: string, network: string): Promise<number | null> {
+  const { rows } = await tx.query<{ networks: number }>(
+    `update management_keys set network_noted_at = now(),
+       used_networks = used_networks[greatest(1, cardinality(used_networks) - ${MAX_USED_NETWORKS - 2}):] || $2::cidr
+     where id = $1 and $2 <> all(used_networks) and coalesce(network_noted_at < now() - interval '1 minute', true)
+     returning cardinality(used_networks) as networks`,
+    [id, network],
+  )
+  return rows[0]?.networks ?? null
+}
+
+/** False when a new network of the key was mailed within a day. */
+export async function markNetworkMailed(tx: Transaction, id: string): Promise<boolean> {
+  const { rowCount } = await tx.query(
+    `update management_keys set network_mailed_at = now()
+     where id = $1 and coalesce(network_mailed_at < now() - interval '1 day', true)`,
+    [id],
+  )
+  return rowCount === 1
+}
+
+/** Writes the minute and network of last use, and the digest under the signing key if it was made with an older one. */
 export async function markManagementKeyUsed(
   db: Queryable,
   id: string,
+  network: string | null,
   digests: readonly ManagementKeyDigest[],
   renewed: ManagementKeyDigest,
 ): Promise<void> {
   await db.query({
     name: 'mark-management-key-used',
-    text: `update management_keys set last_used_at = now(),
+    text: `update management_keys set last_used_at = now(), last_network = $5,
         key_id = case when digest = any($2::bytea[]) then $3 else key_id end,
         digest = case when digest = any($2::bytea[]) then $4 else digest end
       where id = $1 and (last_used_at is null or last_used_at < now() - interval '1 minute'
         or (digest = any($2::bytea[]) and key_id <> $3))`,
-    values: [id, digests.map(({ digest }) => digest), renewed.keyId, renewed.digest],
+    values: [id, digests.map(({ digest }) => digest), renewed.keyId, renewed.digest, network],
   })
 }
 

@@ -1,9 +1,18 @@
 /** The table links: single-use links sent to users, each for one purpose. */
 
+import { PENDING_EMAIL } from '../accounts/address-changes.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
-export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'sign_in' | 'remove_grant'
+/** `address`: keeps the address to which it was mailed, or gives it up for the pending one. */
+export type LinkKind = 'setup' | 'invitation' | 'recovery' | 'sign_in' | 'remove_grant' | 'address'
+
+/** Links that set a password. */
+export type PasswordLinkKind = 'setup' | 'invitation' | 'recovery'
+
+export function setsPassword(link: Link): link is Link & { readonly kind: PasswordLinkKind } {
+  return link.kind === 'setup' || link.kind === 'invitation' || link.kind === 'recovery'
+}
 
 export type NewLink = {
   readonly id: string
@@ -29,6 +38,8 @@ export type Link = {
   readonly kind: LinkKind
   readonly userId: string
   readonly email: string
+  /** Null: no change of it is pending. */
+  readonly pendingEmail: string | null
   /** May sign in here although the identity provider is required. */
   readonly breakGlass: boolean
   /** Has no means of signing in yet, so that the link may bind the user to the identity provider. */
@@ -39,7 +50,7 @@ export type Link = {
 }
 
 /** Valid links only: unused, not expired, user enabled. */
-const GOOD_LINK = `select l.id, l.kind, l.user_id as "userId", u.email, l.grant_id as "grantId", a.id as "applicationId",
+const GOOD_LINK = `select l.id, l.kind, l.user_id as "userId", u.email, ${PENDING_EMAIL} as "pendingEmail", l.grant_id as "grantId", a.id as "applicationId",
     a.name as application,
     exists (select from identity_providers i where i.account_id = u.account_id and u.id = any(i.break_glass))
       as "breakGlass",
@@ -60,9 +71,14 @@ export async function lockLink(tx: Transaction, accountId: string, id: string): 
 }
 
 /** Invalidates all unused links of a user that set a password or follow one: when it changes, none stays valid. */
-export async function spendPasswordLinks(tx: Transaction, userId: string): Promise<void> {
-  await tx.query(`update links set used_at = now() where user_id = $1 and used_at is null and kind <> 'remove_grant'`, [
+export function spendPasswordLinks(tx: Transaction, userId: string): Promise<void> {
+  return spendLinks(tx, userId, ['setup', 'invitation', 'recovery', 'sign_in'])
+}
+
+export async function spendLinks(tx: Transaction, userId: string, kinds: readonly LinkKind[]): Promise<void> {
+  await tx.query('update links set used_at = now() where user_id = $1 and used_at is null and kind = any($2)', [
     userId,
+    kinds,
   ])
 }
 

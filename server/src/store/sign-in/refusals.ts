@@ -41,6 +41,9 @@ function valuesOf(noted: readonly Refusals[]): unknown[] {
 /** Rows per statement. */
 const MAX_RECORDED = 1_000
 
+/** Kinds whose subject is the actor. */
+const ACTORS = `(values ('page.refused', 'user'), ('management_key.refused', 'management_key')) as a (kind, actor)`
+
 /** Turns counts of past hours into audit events. True if there may be more. */
 export async function recordPastRefusals(tx: Transaction): Promise<boolean> {
   const anybody = byAnybody('web')
@@ -50,12 +53,13 @@ export async function recordPastRefusals(tx: Transaction): Promise<boolean> {
          select id from refusal_counts where hour < date_trunc('hour', now(), 'UTC') and ${notMoving('refusal_counts')}
          order by id limit ${MAX_RECORDED} for update skip locked)
        returning *),
-     ${recordAll(`select now(), kind, case kind when 'page.refused' then 'user' else $2 end,
-         case kind when 'page.refused' then subject else $3 end, $4, account_id, user_id, null, null, null::uuid,
+     ${recordAll(`select now(), kind, case when actor is null or subject = '' then $2 else actor end,
+         case when actor is null or subject = '' then $3 else subject end,
+         case kind when 'management_key.refused' then 'api' else $4 end, account_id, user_id, null, null, null::uuid,
          jsonb_strip_nulls(jsonb_build_object('reason', reason, 'network', network, 'count', count,
            'address', case kind when 'session.refused' then nullif(subject, '') end,
            'hour', to_char(hour at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI"Z"')))
-       from past where kind = any($1)`)}
+       from past left join ${ACTORS} using (kind) where kind = any($1)`)}
      select count(*) as taken from past`,
     [summedUp, anybody.kind, anybody.id, anybody.via],
   )

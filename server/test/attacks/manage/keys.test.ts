@@ -103,6 +103,7 @@ describe('reach and scopes', () => {
     const other = await makeAccount(service.context.db)
     const own = client((await makeManagementKey(service, { account: other.slug })).key)
     const ids = { user: service.user.id, application: service.application.id }
+    await own('GET', '/scopes')
     const before = await everyRow(service)
     for (const { method, path } of everyRequest(service.account.id, ids)) {
       const body = method === 'GET' || method === 'DELETE' ? undefined : { name: 'Mine' }

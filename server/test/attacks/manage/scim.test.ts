@@ -8,7 +8,7 @@ let service: TestService
 let scim: ManageClient
 beforeAll(async () => {
   service = await startTestService({ OPERATOR_ACCOUNT: 'operators', LOG_LEVEL: 'silent' })
-  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['users:write'] })
+  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['scim'] })
   scim = manageClient(service.address, key)
 })
 afterAll(() => service.stop())
@@ -31,10 +31,11 @@ it('FD-56: reaches the users of its account only', async () => {
 })
 
 it('FD-56: of the whole service, or without the scope, is none', async () => {
+  await expect(makeManagementKey(service, { scopes: ['scim'] })).rejects.toThrow('one account')
   const wide = manageClient(service.address, (await makeManagementKey(service)).key)
-  expect((await wide('GET', '/scim/2/Users')).status).toBe(404)
-  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['users:read'] })
-  const reader = manageClient(service.address, key)
-  expect((await reader('GET', '/scim/2/Users')).status).toBe(200)
-  expect((await reader('POST', '/scim/2/Users', { userName: 'a@b.example' })).body).toMatchObject({ status: '403' })
+  expect((await wide('GET', '/scim/2/Users')).status).toBe(403)
+  const { key } = await makeManagementKey(service, { account: service.account.slug, scopes: ['users:write'] })
+  const other = manageClient(service.address, key)
+  expect((await other('GET', '/scim/2/Users')).body).toMatchObject({ status: '403' })
+  expect((await other('POST', '/scim/2/Users', { userName: 'a@b.example' })).body).toMatchObject({ status: '403' })
 })

@@ -11,6 +11,7 @@ import {
   MAX_OVERLAP_MS,
   managementScopes,
   mayOperatorGive,
+  scopeToGive,
 } from '../../../src/core/manage/key.ts'
 
 describe('a management scope', () => {
@@ -50,8 +51,8 @@ describe('a key allows', () => {
   })
 })
 
-test('a key of the service reaches every scope', () => {
-  expect(managementScopes.filter((scope) => !isWithinReach(scope, null))).toEqual([])
+test('a key of the service reaches every scope but SCIM, which names no account', () => {
+  expect(managementScopes.filter((scope) => !isWithinReach(scope, null))).toEqual(['scim'])
 })
 
 test('a key of an account reaches every scope but writing the catalogue and reading reviews', () => {
@@ -62,9 +63,31 @@ test('a key of an account reaches every scope but writing the catalogue and read
 test('one operator gives a key of the service scopes that read, and none that write', () => {
   const given = managementScopes.filter(mayOperatorGive)
   expect(given.filter((scope) => scope.endsWith(':write'))).toEqual([])
-  const writing = managementScopes.filter((scope) => scope.endsWith(':write'))
-  expect([...given, ...writing].sort()).toEqual([...managementScopes].sort())
+  const others = managementScopes.filter((scope) => scope.endsWith(':write') || scope === 'scim')
+  expect([...given, ...others].sort()).toEqual([...managementScopes].sort())
   expect(given).toContain('users:read')
+})
+
+describe('what a change gives needs', () => {
+  const nothing = { access: false, administrator: false }
+  const all = { access: true, administrator: true }
+
+  test('no scope besides that of the request, if it gives nothing', () => {
+    expect(scopeToGive(['users:write'], nothing)).toBeNull()
+  })
+
+  test.each([
+    [['users:write', 'administrators:write'], { ...nothing, access: true }, 'roles:write'],
+    [['users:write', 'roles:write'], { ...nothing, administrator: true }, 'administrators:write'],
+    [['users:write', 'administrators:write'], all, 'roles:write'],
+    [['users:write', 'roles:write'], all, 'administrators:write'],
+    [['users:write', 'roles:read'], { ...nothing, access: true }, 'roles:write'],
+    [['roles:write', 'administrators:write'], all, null],
+    [['roles:write'], { ...nothing, access: true }, null],
+    [['administrators:write'], { ...nothing, administrator: true }, null],
+  ] as const)('of %j to give %j: %s', (scopes, gives, missing) => {
+    expect(scopeToGive(scopes, gives)).toBe(missing)
+  })
 })
 
 describe('a label', () => {
@@ -72,9 +95,12 @@ describe('a label', () => {
     expect(isKeyLabel(text)).toBe(true)
   })
 
-  test.each(['', ' ', 'x'.repeat(61), 'Pay\nroll', 'Pay\u202eroll'])('cannot be %j', (text) => {
-    expect(isKeyLabel(text)).toBe(false)
-  })
+  test.each(['', ' ', 'x'.repeat(61), 'Pay\nroll', 'Pay\u202eroll', 'See https://x', 'www.x', 'pay.example'])(
+    'cannot be %j',
+    (text) => {
+      expect(isKeyLabel(text)).toBe(false)
+    },
+  )
 })
 
 test('a key lives for 90 days unless told otherwise, and for a leap year at most', () => {

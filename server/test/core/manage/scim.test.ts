@@ -151,8 +151,8 @@ describe('a patch', () => {
 
 describe('a filter', () => {
   test.each([
-    ['userName eq "ada@acme.example"', { email: 'ada@acme.example' }],
-    ['username EQ "ada@acme.example"', { email: 'ada@acme.example' }],
+    ['userName eq "ada@acme.example"', { userName: 'ada@acme.example' }],
+    ['username EQ "ada@acme.example"', { userName: 'ada@acme.example' }],
     ['externalId eq "x1"', { externalId: 'x1' }],
     ['EXTERNALID Eq "x1"', { externalId: 'x1' }],
     ['  externalId\t  eq   "x1"  ', { externalId: 'x1' }],

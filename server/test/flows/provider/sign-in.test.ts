@@ -69,6 +69,22 @@ describe('anybody of the domains', () => {
     expect(textOf((await again.get('/security')).text)).toContain(`You sign in at ${new URL(provider.issuer).host}`)
   })
 
+  it('keeps the known address while the provider says another one that it has not verified', async () => {
+    const account = await newAccount()
+    await connectProvider(service, provider, {}, account)
+    const web = () => service.web({}, account.slug)
+    await signInAtProvider(provider, web())
+    await service.database.query(
+      `update identity_providers set admission = 'invited', domains = '{}' where account_id = $1`,
+      [account.id],
+    )
+    const claims = { email: 'boss@corp.example', email_verified: false }
+    expect((await signInAtProvider(provider, web(), claims)).status).toBe(303)
+    expect([await userOf(account.id, claims.email), (await userOf(account.id))?.subject]).toEqual([undefined, ADA.sub])
+    expect((await signInAtProvider(provider, web(), { ...claims, email_verified: true })).status).toBe(303)
+    expect((await userOf(account.id, claims.email))?.subject).toBe(ADA.sub)
+  })
+
   it('has a session that ends after twelve hours', async () => {
     const account = await newAccount()
     await connectProvider(service, provider, {}, account)
@@ -114,6 +130,52 @@ describe('roles by a claim', () => {
     expect(await come('buyers')).toEqual([buyer.name])
     expect(await come(['unknown'])).toEqual([clerk.name])
     expect(await come(undefined)).toEqual([clerk.name])
+  })
+})
+
+describe('an administrator by a claim', () => {
+  it('is mailed to all others, as a new user and whenever the claim makes one of a known user', async () => {
+    const account = await newAccount()
+    const everything = (await listRoles(service.context.db, account.id)).find((role) => role.holdsEveryScope)
+    const roleValues = new Map([[everything?.id ?? '', 'admins']])
+    const { administrators } = await connectProvider(service, provider, { roleClaim: 'groups', roleValues }, account)
+    const [other] = administrators
+    const come = (groups: readonly string[]) => signInAtProvider(provider, service.web({}, account.slug), { groups })
+    const mails = () =>
+      service.database.query(
+        "select detail from mails where user_id = $1 and kind = 'administrator_made' order by id",
+        [other?.id],
+      )
+    const before = (await mails()).length
+    await come(['admins'])
+    const { id = '' } = (await userOf(account.id)) ?? {}
+    expect((await mails()).slice(before)).toEqual([{ detail: { user: id, by: 'identity_provider' } }])
+    await come([])
+    await come(['admins'])
+    await come(['admins'])
+    expect((await mails()).length).toBe(before + 2)
+  })
+})
+
+describe('the last administrator', () => {
+  it('stays one, whatever the claim says, and another one does not', async () => {
+    const account = await newAccount()
+    const everything = (await listRoles(service.context.db, account.id)).find((role) => role.holdsEveryScope)
+    const roleValues = new Map([[everything?.id ?? '', 'admins']])
+    const { administrators } = await connectProvider(service, provider, { roleClaim: 'groups', roleValues }, account)
+    const come = async (groups: readonly string[]) => {
+      await signInAtProvider(provider, service.web({}, account.slug), { groups })
+      return rolesOf((await userOf(account.id))?.id ?? '')
+    }
+    expect(await come(['admins'])).toEqual([everything?.name])
+    const others = administrators.map(({ id }) => id)
+    await service.database.query('delete from user_roles where user_id = any($1)', [others])
+    expect(await come([])).toEqual([everything?.name])
+    await service.database.query('insert into user_roles (user_id, role_id, granted_at) values ($1, $2, now())', [
+      others[0],
+      everything?.id,
+    ])
+    expect(await come([])).toEqual([])
   })
 })
 

@@ -180,6 +180,21 @@ describe('roles and permissions', () => {
     expect(held).toEqual([{ name: 'clerk' }])
   })
 
+  it('that make an administrator are mailed to all others', async () => {
+    const [ann, bea] = [somebody(), somebody()]
+    const sign = (who: object, roles: readonly string[]) =>
+      signInAtHost(service, host, service.web(), { claims: { ...who, roles } })
+    await sign(ann, ['administrator'])
+    await sign(bea, ['clerk'])
+    await sign(bea, ['administrator'])
+    await sign(bea, ['administrator'])
+    const { id } = (await userOf(ann.sub)) ?? {}
+    const other = (await userOf(bea.sub)) ?? {}
+    expect(
+      await service.database.query("select detail from mails where user_id = $1 and kind = 'administrator_made'", [id]),
+    ).toEqual([{ detail: { user: other.id, by: 'host_service' } }])
+  })
+
   it('cut the credentials of a user who lost them, and the change is recorded', async () => {
     const user = somebody()
     const claims = { ...user, roles: [], permissions: ['orders:read'] }

@@ -16,8 +16,14 @@ function makeMails(name: string): readonly MailContent[] {
   const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
   return [
     { ...about, kind: 'invitation', link: LINK, invitedBy: name },
+    { ...about, kind: 'invitation', link: LINK, invitedBy: null },
     { ...about, kind: 'recovery', link: LINK },
     { ...about, kind: 'reset', link: LINK, by: name },
+    { ...about, kind: 'reset', link: LINK, by: null },
+    ...MADE_BY.map((by) => ({ ...about, kind: 'administrator_made' as const, who: name, by, link: LINK })),
+    { ...about, kind: 'address_change', pendingEmail: 'maria@northwind-group.example', link: LINK },
+    { ...about, kind: 'address_changes', link: LINK },
+    { ...about, kind: 'key_network', label: name, network: '203.0.113.0/24', at: AT, link: LINK },
     { ...about, kind: 'grant_created', application: name, permissions: [name], at: AT, place: null, link: LINK },
     { ...about, kind: 'grants_created', count: 23, applications: [name, name] },
     { ...about, kind: 'password_changed', at: AT },
@@ -46,6 +52,8 @@ function makeMails(name: string): readonly MailContent[] {
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
 }
+
+const MADE_BY = ['program', 'host_service', 'identity_provider', 'command_line'] as const
 
 const OPERATOR_CHANGES = ['proposed', 'confirmed', 'alone'] as const
 

@@ -20,8 +20,8 @@ const known = new WeakMap<TestDatabase, Map<string, Table>>()
 
 export type LeftOut = {
   readonly tables: readonly string[]
-  /** One column by the name of its table. */
-  readonly columns: Readonly<Record<string, string>>
+  /** By the name of their table. */
+  readonly columns: Readonly<Record<string, readonly string[]>>
 }
 
 /** Each row begins with the name of its table. */
@@ -42,7 +42,7 @@ export async function readEveryRow(
   for (const { name, mark } of found) {
     const table = tables.get(name)
     if (table?.mark === mark) continue
-    const texts = await readTexts(database, name, leftOut.columns[name] ?? '', table?.texts ?? new Map())
+    const texts = await readTexts(database, name, leftOut.columns[name] ?? [], table?.texts ?? new Map())
     tables.set(name, { mark, texts, rows: [...texts.values()].sort() })
   }
   return Object.fromEntries(found.map(({ name }) => [name, tables.get(name)?.rows ?? []]))
@@ -51,12 +51,12 @@ export async function readEveryRow(
 async function readTexts(
   database: TestDatabase,
   name: string,
-  withoutColumn: string,
+  withoutColumns: readonly string[],
   texts: ReadonlyMap<string, string>,
 ): Promise<ReadonlyMap<string, string>> {
   const rows = await database.query<{ version: string; text: string | null }>(
     `select ${VERSION} as version,
-       case when ${VERSION} <> all ($1) then '${name} ' || (to_jsonb(t) - '${withoutColumn}'::text)::text end as text
+       case when ${VERSION} <> all ($1) then '${name} ' || (to_jsonb(t) - '{${withoutColumns}}'::text[])::text end as text
      from public.${name} t`,
     [[...texts.keys()]],
   )

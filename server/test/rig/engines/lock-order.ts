@@ -23,7 +23,7 @@ export const LOCK_ORDER: readonly (readonly string[])[] = [
   ['accounts'],
   ['users'],
   ['application_vettings'],
-  ['sessions', 'links', 'passkeys', 'authenticators', 'recovery_codes', '@mails:', 'mails'],
+  ['sessions', 'links', 'passkeys', 'authenticators', 'recovery_codes', 'address_changes', '@mails:', 'mails'],
   ['@crowd:', '@external_id:'],
   ['@review:'],
   ['application_test_modes'],

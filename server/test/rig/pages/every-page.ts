@@ -10,6 +10,7 @@ import { createLink } from '../../../src/flows/sign-in/mailed-link.ts'
 import { DIALOG, LANGUAGE, STEP } from '../../../src/http/web/cookies.ts'
 import { digestBrowserMark, signAccountReference, signDialogReference } from '../../../src/secrets/dialog-texts.ts'
 import { markPassword, signDecision, signSecondStep } from '../../../src/secrets/web-texts.ts'
+import { saveAddressChange } from '../../../src/store/accounts/address-changes.ts'
 import type { LinkKind } from '../../../src/store/sign-in/links.ts'
 import { chooseLanguage, signIn } from '../browser/clicks.ts'
 import { makePkce } from '../dialog.ts'
@@ -95,7 +96,8 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
     'select id from grants where user_id = $1 and application_id = $2',
     [ann.id, applications.signage.id],
   )
-  const key = await makeManagementKey(service, { account: northwind.slug, label: 'Directory', scopes: ['users:write'] })
+  const key = await makeManagementKey(service, { account: northwind.slug, label: 'Directory', scopes: ['scim'] })
+  await changeAddresses(northwind, key.id)
   return [
     ...pages('nobody', {
       logo: '/logo',
@@ -110,6 +112,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'link-invitation': await linkPath(northwind, 'invitation', erik),
       'link-recovery': await linkPath(northwind, 'recovery', ben),
       'link-remove': await linkPath(northwind, 'remove_grant', ann, grant?.id),
+      'link-address': await linkPath(northwind, 'address', ben),
       'link-gone': '/link?token=none',
     }),
     ...pages('ben', { 'home-clerk': '/', consent: await decisionPath(northwind, ben, HAMBURG) }),
@@ -138,6 +141,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'role-new': '/account/role',
       branding: '/account/branding',
       provider: '/account/provider',
+      addresses: '/account/people/addresses',
       keys: '/account/keys',
       key: `/account/keys/key?key=${key.id}`,
       audit: '/account/audit',
@@ -147,6 +151,17 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
     ...(await operatorPages(northwind)),
     ...(await dialogPages(northwind)),
   ]
+}
+
+/** Two users change the domain, and another one the name. */
+async function changeAddresses({ service, ben, gus, ida }: Northwind, requestedBy: string): Promise<void> {
+  const [row] = await service.database.query<{ id: string }>('select account_id as id from users where id = $1', [
+    ben.id,
+  ])
+  const lasting = { accountId: row?.id ?? '', requestedBy, lifetimeMs: 3_600_000 }
+  const moved = [gus, ida].map(({ id, email }) => ({ id, email: email.replace(/@.*/, '@northwind-group.example') }))
+  for (const { id, email } of [...moved, { id: ben.id, email: 'benedict@northwind-group.example' }])
+    await service.context.db.transaction((tx) => saveAddressChange(tx, { ...lasting, userId: id, email }))
 }
 
 /** The developer console: applications of the account, one of each kind. */

@@ -13,7 +13,7 @@ beforeAll(async () => {
 })
 afterAll(() => database?.drop())
 
-const read = () => readEveryRow(database, { tables: ['left_alone'], columns: { parts: 'used_at' } })
+const read = () => readEveryRow(database, { tables: ['left_alone'], columns: { parts: ['used_at'] } })
 const parts = async () => (await read()).parts
 
 it('shows a row that is inserted, updated, moved to another partition or deleted', async () => {
