@@ -32,7 +32,7 @@ const WAITING = [
 
 /** Kills, cuts, full disks and clocks: on every change a third of the files, another one each day (.ci/run). */
 const FAULTS = [
-  'server/test/faults/gate/{gate-failover,gate-trouble}.test.ts',
+  'server/test/faults/gate/{gate-failover,gate-trouble,open-transaction}.test.ts',
   'server/test/faults/messages/lost-messages.test.ts',
   'server/test/faults/network/{cut-answers,latency,packet-loss,partitions}.test.ts',
   'server/test/faults/postgres/{disk-full,failover,pooler-away,postgres-killed,slow-postgres}.test.ts',

@@ -57,9 +57,9 @@ const ways: readonly Way[] = [
     name: 'audit log, pulled',
     announce: '',
     read: pulling(() => {
-      let from: bigint | null = null
+      let position: string | null = null
       return async () => {
-        from = (await readAnnouncedDecisions(db, from)).oldestRunning
+        position = (await readAnnouncedDecisions(db, position)).position
       }
     }),
   },

@@ -7,9 +7,9 @@ import { spawnTied } from '../process/tied-process.ts'
 
 export type OwnRedis = { readonly port: number; readonly url: string; stop(): Promise<void> }
 
-export const startOwnRedis = (): Promise<OwnRedis> => onFreePort(startAt)
+export const startOwnRedis = (): Promise<OwnRedis> => onFreePort(startRedisAt)
 
-async function startAt(port: number): Promise<OwnRedis> {
+export async function startRedisAt(port: number): Promise<OwnRedis> {
   const settings = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   const child = spawnTied('KILL', 'redis-server', settings, { stdio: 'ignore' })
   const exited = once(child, 'exit')

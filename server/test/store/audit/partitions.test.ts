@@ -131,7 +131,7 @@ describe('with three years of months', () => {
   it('the decision feed, which every process reads four times a second, scans only the last two and future ones', async () => {
     const months = (await listAuditPartitions(many)).filter(({ parent }) => parent === 'audit_events')
     expect(months.length).toBeGreaterThan(36)
-    const plan = await planOf((explained) => readAnnouncedDecisions(explained, 1n))
+    const plan = await planOf((explained) => readAnnouncedDecisions(explained, '1:100:7'))
     const old = scanned(plan).filter(
       (line) => (/audit_events_(\d{6})/.exec(line)?.[1] ?? '') < monthAgo(1).replace('-', ''),
     )
