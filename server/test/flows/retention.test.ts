@@ -15,6 +15,9 @@ import { textOf } from '../rig/web.ts'
 
 const DAY = 24 * 3_600_000
 
+/** More than a sweep deleted when it was limited by number. */
+const BACKLOG = 50_700
+
 let service: TestService
 beforeAll(async () => {
   service = await startTestService({}, { clock: true })
@@ -69,6 +72,29 @@ it('an expired token set counts as ended, an access key never expires', async ()
   await run()
   expect([await isThere(token), await isThere(key)]).toEqual([false, true])
   expect((await askMe(service, key.credential)).status).toBe(200)
+})
+
+it('a backlog of ended grants is deleted in one sweep', async () => {
+  const { grantId } = await connect(service)
+  const columns = (
+    await service.database.query<{ name: string }>(
+      `select column_name as name from information_schema.columns
+     where table_name = 'grants' and is_generated = 'NEVER' and column_name not in ('id', 'secret', 'device_code_id', 'dialog_id', 'revoked_at', 'revocation_reason')`,
+    )
+  ).map(({ name }) => name)
+  await service.database.query(
+    `insert into grants (id, secret, device_code_id, dialog_id, revoked_at, revocation_reason, ${columns.join(', ')})
+     select 'grt_' || lpad(n::text, 20, '0'), gen_random_uuid(), null, gen_random_uuid(), test_clock.now() - interval '2 years', 'removed_by_user', ${columns.join(', ')}
+     from grants, generate_series(1, ${BACKLOG}) n where id = $1`,
+    [grantId],
+  )
+  const began = performance.now()
+  await run()
+  console.log(`retention: ${Math.round(BACKLOG / ((performance.now() - began) / 1_000))} ended grants a second`)
+  const [left] = await service.database.query<{ count: number }>(
+    "select count(*)::integer as count from grants where id like 'grt_00000000%'",
+  )
+  expect(left).toEqual({ count: 0 })
 })
 
 it('an address is deleted after ninety days while its grant lives, and a younger one stays', async () => {

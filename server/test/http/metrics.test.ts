@@ -1,6 +1,8 @@
 /** The metrics server: its values during requests, and its own port. docs/operations.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { parse } from 'yaml'
 import { freePort } from '../../../tools/free-port.ts'
@@ -138,6 +140,10 @@ describe('the metrics', () => {
     expect(value('latchkey_task_overdue{task="sweeping"}')).toBe(0)
     expect(value('latchkey_partitions_ahead_seconds')).toBeGreaterThan(2 * 3600)
     expect(value('latchkey_audit_seal_lag_seconds')).toBeLessThan(10)
+    const [ages] = await service.database.query<{ ids: number }>(
+      'select max(age(datfrozenxid)) as ids from pg_database',
+    )
+    expect(Math.abs(value('latchkey_postgres_transaction_id_age') - (ages?.ids ?? 0))).toBeLessThan(100_000)
     expect(value('process_resident_memory_bytes')).toBeGreaterThan(10_000_000)
     expect(value(`latchkey_build_info{version="0.1.0",node_version="${process.version}"}`)).toBe(1)
   })
@@ -153,6 +159,16 @@ describe('the metrics', () => {
     expect(text).toMatch(/^latchkey_mails_waiting [1-9]/m)
     expect(Number(/^latchkey_mails_oldest_age_seconds (\S+)$/m.exec(text)?.[1])).toBeGreaterThanOrEqual(3600)
   })
+})
+
+it('the metrics tell how long the oldest transaction has been open', async () => {
+  const client = new pg.Client({ connectionString: service.database.url })
+  await client.connect()
+  await client.query('begin; select')
+  await sleep(1_500)
+  const text = writeExposition(await createMetricsReader(service.context)())
+  await client.end()
+  expect(Number(/^latchkey_postgres_oldest_transaction_seconds (\S+)$/m.exec(text)?.[1])).toBeGreaterThan(1)
 })
 
 describe('suspensions that wait for a review', () => {

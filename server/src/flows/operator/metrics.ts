@@ -4,7 +4,7 @@
  */
 import { readSealLagMs } from '../../store/audit/seals.ts'
 import { readAheadMs } from '../../store/device/partitions.ts'
-import { readServer, readWaitingMails, readWebhookFigures } from '../../store/operator/figures.ts'
+import { readServer, readTransactionAges, readWaitingMails, readWebhookFigures } from '../../store/operator/figures.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
 import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import { type Family, gauge } from '../../telemetry/family.ts'
@@ -110,6 +110,7 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
     const mails = await readWaitingMails(db)
     const webhooks = await readWebhookFigures(db)
     const suspensions = await listWaitingSuspensions(db)
+    const transactions = await readTransactionAges(db)
     const age = (oldest: number | null) => (oldest === null ? 0 : Math.max(0, now - oldest) / 1000)
     return [
       up(true),
@@ -149,6 +150,16 @@ async function readBacklogs({ db }: Context): Promise<readonly Family[]> {
         'latchkey_partitions_ahead_seconds',
         'Time until device codes need a partition that does not exist yet, in seconds.',
         (await readAheadMs(db)) / 1000,
+      ),
+      backlog(
+        'latchkey_postgres_transaction_id_age',
+        'Number of transaction ids since the oldest row that PostgreSQL has not frozen, over all databases.',
+        transactions.ids,
+      ),
+      backlog(
+        'latchkey_postgres_oldest_transaction_seconds',
+        'Age of the oldest running transaction that the service can see, in seconds.',
+        transactions.oldestMs / 1000,
       ),
     ]
   } catch (error) {

@@ -19,6 +19,22 @@ export async function readPollRate(db: Queryable): Promise<number> {
   return rows[0]?.rate ?? 0
 }
 
+export type TransactionAges = {
+  /** How many transaction ids the oldest row that is not frozen is behind; PostgreSQL stops writing at two billion. */
+  readonly ids: number
+  /** Time since the oldest running transaction began; of other roles only with pg_read_all_stats. */
+  readonly oldestMs: number
+}
+
+export async function readTransactionAges(db: Queryable): Promise<TransactionAges> {
+  const { rows } = await db.query<TransactionAges>(
+    `select (select max(age(datfrozenxid)) from pg_database) as ids, coalesce(extract(epoch from
+       (select max(clock_timestamp() - xact_start) from pg_stat_activity where backend_type = 'client backend')) * 1000, 0)::float8
+       as "oldestMs"`,
+  )
+  return rows[0] ?? { ids: 0, oldestMs: 0 }
+}
+
 export type CodeOutcomes = { readonly granted: number; readonly rejected: number; readonly expired: number }
 
 /** Outcomes of device codes within the last hour. Reads one row per code, hence the longer timeout. */

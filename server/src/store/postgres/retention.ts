@@ -10,8 +10,8 @@ import type { Postgres } from './postgres.ts'
 /** Limits how long a refresh may wait for a grant in a batch: until the batch is written. */
 const BATCH = 500
 
-/** The rest is left to the next sweep. */
-const MAX_BATCHES = 100
+/** For each kind of row. The rest is left to the next sweep. */
+const MAX_MS = 2 * 60 * 1000
 
 export type GrantRetention = {
   /** How long a grant is kept after it ended. */
@@ -53,9 +53,9 @@ export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
   )
 }
 
-/** Runs in one process at a time. Skips locked rows; the next sweep finds them again. */
+/** Until a batch is not full. Runs in one process at a time. Skips locked rows; the next sweep finds them again. */
 async function inBatches(db: Postgres, statement: string, ageMs: number): Promise<void> {
-  for (let batch = 1; batch <= MAX_BATCHES; batch += 1) {
+  for (const until = performance.now() + MAX_MS; performance.now() < until; ) {
     const written = await db.transaction(async (tx) => {
       if (!(await tryLockByName(tx, 'forgetting_grants'))) return 0
       return (await tx.query(statement, [ageMs])).rowCount ?? 0
