@@ -37,7 +37,7 @@ const FAULTS = [
   'server/test/faults/network/{cut-answers,latency,packet-loss,partitions}.test.ts',
   'server/test/faults/postgres/{disk-full,failover,pooler-away,postgres-killed,slow-postgres}.test.ts',
   'server/test/faults/process/{blocked,clocks,crash-points,descriptors,full-disk,idle-connections,keys,names,pauses}.test.ts',
-  'server/test/faults/restore/restore.test.ts',
+  'server/test/faults/restore/{outage,restore}.test.ts',
   'server/test/faults/webhooks/receivers-away.test.ts',
   'server/test/interop/pgbouncer.test.ts',
   'server/test/upgrade/upgrade.test.ts',

@@ -20,7 +20,8 @@ import { dropRetiredKeys } from './flows/operator/retire-key.ts'
 import { createTasks } from './flows/operator/tasks.ts'
 import { createLoad } from './flows/overload/load.ts'
 import { createProviders } from './flows/provider/client.ts'
-import { settleRestore } from './flows/restore/settle.ts'
+import { noteActivity, noteEnd } from './flows/restore/activity.ts'
+import { settleBeforeServing } from './flows/restore/settle.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
 import { createAttempts } from './flows/sign-in/attempts.ts'
 import { MAX_CHOICES } from './flows/sign-in/chosen-password.ts'
@@ -53,7 +54,7 @@ import { createPasswords } from './secrets/password.ts'
 import { markOperatorsAccount } from './store/accounts/accounts.ts'
 import { readThisCell } from './store/cells/map.ts'
 import { createBatchedReads } from './store/device/batched-reads.ts'
-import { markSigning } from './store/operator/signing-keys.ts'
+import { createConfirmedCommits } from './store/postgres/confirmed-commits.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
 import { openPostgres, type PostgresOptions } from './store/postgres/postgres.ts'
 import { tracePostgres } from './store/postgres/traced.ts'
@@ -77,11 +78,14 @@ export async function createContext(
   const languages = createLanguages(await readOverlays(config.messagesDir))
   const serviceLogo = await readLogoFile(config.serviceLogo)
   const hostService = await openHostService(config)
-  const journal = await openConfiguredJournal(config.revocationJournal)
+  const { revocationJournal, keys } = config
+  const journal = revocationJournal === null ? null : await openConfiguredJournal(revocationJournal, keys)
+  const commits = createConfirmedCommits()
   const postgres = openPostgres(config.databaseUrl, config.databaseConnections, {
     ...options,
     requestId: readRequestId,
     journal,
+    commits,
   })
   const db = traced ? tracePostgres(postgres) : postgres
   const cells =
@@ -106,6 +110,7 @@ export async function createContext(
   return {
     config,
     db,
+    commits,
     journal,
     cells,
     reads: createBatchedReads(db.reads),
@@ -201,6 +206,7 @@ export async function startService(config: Config): Promise<RunningService> {
       context.passwords.rejectDeferred()
       await server.close()
       await background.stop()
+      await noteEnd(context)
       await telemetry?.stop()
       await metrics?.close()
       await closeContext(context)
@@ -226,11 +232,11 @@ function appendPath(base: string | null, path: string): string | null {
 async function prepare(context: Context, server: HttpServer): Promise<string> {
   const { host, port, deviceCodeLifetimeMs, operatorAccount } = context.config
   await makePartitionsAhead(context.db, deviceCodeLifetimeMs)
-  await settleRestore(context)
+  await settleBeforeServing(context)
   if (!(await dropRetiredKeys(context))) {
     throw new CommandRefused('The first key in LATCHKEY_KEYS was retired. Move another key to the front.')
   }
-  await markSigning(context.db, context.config.keys.signing.id)
+  await noteActivity(context)
   if (operatorAccount !== null) await markOperatorsAccount(context.db, operatorAccount)
   await checkCell(context)
   await context.applications.refresh()

@@ -32,8 +32,10 @@ export type Events = {
   reloaded(): void
   /** The clock of PostgreSQL jumped, as after a failover to a server with another time. Negative: it went back. */
   clockJumped(seconds: number): void
-  /** PostgreSQL was restored from a backup. What was ended again, as counts. */
-  restored(repeated: Readonly<Record<string, number>>): void
+  /** PostgreSQL was restored from a backup. What was ended again, as counts; names of what an operator has to accept. */
+  restored(repeated: Readonly<Record<string, number>>, toAccept: readonly string[]): void
+  /** Lines of the revocation journal were not made by the service, or were altered. They are not applied. */
+  journalUnproven(lines: number): void
   /** A statement of the host service was not accepted. `reason`: never a value of it. */
   statementRefused(account: string, reason: string): void
   /** `reason`: the library's, without any token. */
@@ -126,10 +128,15 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       ),
     clockJumped: (seconds) =>
       log.error({ event: 'clock_jumped', seconds }, `the clock of postgresql jumped by ${seconds} s`),
-    restored: (repeated) =>
+    restored: (repeated, toAccept) =>
       log.error(
-        { event: 'restored', ...repeated },
+        { event: 'restored', ...repeated, toAccept },
         'postgresql was restored: what the revocation journal knows was ended again; run "latchkey restore check"',
+      ),
+    journalUnproven: (lines) =>
+      log.error(
+        { event: 'journal_unproven', lines },
+        `${lines} lines of the revocation journal have no valid proof and are not applied`,
       ),
     statementRefused: (account, reason) =>
       log.warn({ event: 'statement_refused', account, reason }, 'statement of the host service refused'),

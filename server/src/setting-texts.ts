@@ -249,7 +249,7 @@ export const restoreSettings = {
     env: 'REVOCATION_JOURNAL',
     fallback: '',
     about:
-      'Revocation journal: the path of a local file to which all processes and commands of this machine append the ids of revoked, suspended and used things, without secrets. After PostgreSQL was restored from a backup, the service revokes and suspends them again: see “Back up and restore”. Copy the file to another machine continuously. If it cannot be written, decisions and revocations are answered 503. If unset, revocations that a restore undoes are not repeated.',
+      'Revocation journal: the path of a local file to which all processes and commands of this machine append the ids of revoked, suspended, taken away and used things, signed and without secrets. After PostgreSQL was restored from a backup, the service ends them again: see “Back up and restore”. Copy the file to another machine continuously. If it cannot be written, decisions and revocations are answered 503. If unset, revocations that a restore undoes are not repeated.',
     example: '/var/lib/latchkey/revocations.jsonl',
     parse: (text) => text || null,
   }),

@@ -2,7 +2,7 @@
 import { type Config, readConfig } from '../config.ts'
 import type { Context } from '../flows/context.ts'
 import { COMMAND_CONNECT_MS, openPostgres, type Postgres, type PostgresOptions } from '../store/postgres/postgres.ts'
-import { openConfiguredJournal } from '../store/restore/journal.ts'
+import { type Journal, openConfiguredJournal } from '../store/restore/journal.ts'
 
 /**
  * Functions of the assembled service. Passed in, because app.ts is the layer above `cli/` and must not be imported
@@ -16,12 +16,17 @@ export type Wiring = {
 }
 
 /** Runs `work` with a pool of two connections, enough for any command, and closes it. */
-export async function withDatabase<T>(databaseUrl: string, work: (db: Postgres) => Promise<T>): Promise<T> {
+export async function withDatabase<T>(
+  databaseUrl: string,
+  work: (db: Postgres, journal: Journal | null) => Promise<T>,
+): Promise<T> {
   const { revocationJournal } = readConfig(['revocationJournal'])
-  const journal = await openConfiguredJournal(revocationJournal)
+  // Its lines are signed.
+  const journal =
+    revocationJournal === null ? null : await openConfiguredJournal(revocationJournal, readConfig(['keys']).keys)
   const db = openPostgres(databaseUrl, 2, { connectMs: COMMAND_CONNECT_MS, journal })
   try {
-    return await work(db)
+    return await work(db, journal)
   } finally {
     await db.close()
   }

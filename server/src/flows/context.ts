@@ -22,6 +22,7 @@ import type { CredentialVerifier } from '../secrets/credentials.ts'
 import type { DeviceCodeVerifier } from '../secrets/device-code-text.ts'
 import type { Passwords } from '../secrets/password.ts'
 import type { BatchedReads } from '../store/device/batched-reads.ts'
+import type { ConfirmedCommits } from '../store/postgres/confirmed-commits.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
 import type { Journal } from '../store/restore/journal.ts'
 import type { Counts } from '../telemetry/counts.ts'
@@ -42,6 +43,7 @@ import type { Refusals } from './sign-in/refusals.ts'
 export type Context = {
   readonly config: Config
   readonly db: Postgres
+  readonly commits: ConfirmedCommits
   /** Null: REVOCATION_JOURNAL is not set. */
   readonly journal: Journal | null
   /** Null: CELL is not set, the installation is not divided. */

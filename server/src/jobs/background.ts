@@ -13,7 +13,8 @@ import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
 import { applyRevocations } from '../flows/grants/revoke-of-application.ts'
 import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
-import { completeJournal, settleNewHistory, settleRestore } from '../flows/restore/settle.ts'
+import { noteActivity } from '../flows/restore/activity.ts'
+import { completeJournal, hasNewHistory, settleRestore } from '../flows/restore/settle.ts'
 import { judgeApplications } from '../flows/reviews/judge.ts'
 import { remindOperators } from '../flows/reviews/remind-operators.ts'
 import { sendDueMails } from '../flows/send-mails.ts'
@@ -21,7 +22,6 @@ import { recordRefusals } from '../flows/sign-in/refusals.ts'
 import { sweep } from '../flows/sweep.ts'
 import { createWebhookSender } from '../flows/webhooks/send.ts'
 import { markOperatorsAccount } from '../store/accounts/accounts.ts'
-import { markSigning } from '../store/operator/signing-keys.ts'
 import { Unavailable } from '../store/postgres/postgres.ts'
 
 /** Suspensions, secrets, new applications and revocations reach every process within this time and a round trip. */
@@ -105,19 +105,23 @@ export function startBackground(context: Context): Background {
   let postgresAnswers = true
   /** Lines of the revocation journal in which to look for lost commits: all of them after an attempt that failed. */
   let unsettled: 'newest' | 'all' | null = null
+  let noticedAt = 0
+  const notice = () => {
+    if (unsettled === null) noticedAt = performance.now()
+    unsettled ??= 'newest'
+  }
   const refresh = async () => {
     try {
       const refreshed = await context.applications.refresh()
       if (refreshed === 'reloaded') {
         context.limiter.codes.forget()
         context.events.reloaded()
-        unsettled ??= 'newest'
+        notice()
       }
       if (unsettled !== null) {
         const lines = unsettled
         unsettled = 'all'
-        await settleRestore(context, lines)
-        unsettled = null
+        if (await settleRestore(context, lines, performance.now() - noticedAt)) unsettled = null
       }
       if (!postgresAnswers) context.events.engine('postgresql', true)
       postgresAnswers = true
@@ -142,7 +146,10 @@ export function startBackground(context: Context): Background {
     repeat(context, 'pulling revocations', REFRESH_MS, () => context.grantCache.pull()),
     repeat(context, 'pulling decisions', decisionsMs, () => context.decisions.pull()),
     repeat(context, 'dropping retired keys', REFRESH_MS, () => dropRetired(context)),
-    repeat(context, 'recording the signing key', SIGNING_MS, () => recordSigning(context)),
+    repeat(context, 'recording the signing key', SIGNING_MS, async () => {
+      if (await hasNewHistory(context.db)) notice()
+      await noteActivity(context)
+    }),
     repeat(context, 'completing the journal', COMPLETE_MS, async () => {
       if (context.journal?.inDoubt) await completeJournal(context)
     }),
@@ -197,15 +204,6 @@ export function startBackground(context: Context): Background {
 
 async function markOperators({ db, config }: Context): Promise<void> {
   if (config.operatorAccount !== null) await markOperatorsAccount(db, config.operatorAccount)
-}
-
-/**
- * The recorded time shows until when a restored database was in use (flows/restore/settle.ts). So a restore is settled
- * before the time is overwritten.
- */
-async function recordSigning(context: Context): Promise<void> {
-  await settleNewHistory(context)
-  await markSigning(context.db, context.config.keys.signing.id)
 }
 
 async function dropRetired(context: Context): Promise<void> {

@@ -37,6 +37,7 @@ const purposes = [
   'audit-seal',
   'audit-archive',
   'publisher',
+  'revocation-journal',
   'management-key',
   'stored-response',
   'cell-message',

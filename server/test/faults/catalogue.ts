@@ -7,7 +7,7 @@ const ROOT = join(import.meta.dirname, '..', '..', '..')
 const DOCUMENT = 'docs/reliability.md'
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
-export const IDS: readonly string[] = Array.from({ length: 53 }, (_, index) => `F${String(index + 1).padStart(2, '0')}`)
+export const IDS: readonly string[] = Array.from({ length: 56 }, (_, index) => `F${String(index + 1).padStart(2, '0')}`)
 
 /** Arguments of the commands that the table names: in the short form, or null where there is none, and at full size. */
 export const FORMS: Readonly<

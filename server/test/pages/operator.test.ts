@@ -39,8 +39,11 @@ describe('the overview', () => {
 
   it('reports a restore that nobody has finished, and then not a healthy service', () => {
     const { attention } = makeOverview()
-    const text = read({ attention: { ...attention, restore: { since: NOW, journalled: true, lostGrants: 2 } } })
+    const text = read({
+      attention: { ...attention, restore: { since: NOW, journalled: true, lostGrants: 2, toAccept: 3 } },
+    })
     expect(text).toContain('PostgreSQL was restored.')
+    expect(text).toContain('3 matters have to be accepted')
     expect(text).toContain('2 granted accesses were lost.')
     expect(text).not.toContain('All systems operational.')
   })

@@ -114,6 +114,7 @@ const COLUMNS_WRITTEN_BY_TASKS: Readonly<Record<string, readonly string[]>> = {
   application_secrets: ['last_used_on'],
   grants: ['last_used_on'],
   management_keys: ['last_used_at', 'last_network', 'used_networks', 'network_noted_at', 'network_mailed_at'],
+  processes: ['seen_at'],
   reviews: ['judged_at'],
   sessions: ['last_used_at'],
 }

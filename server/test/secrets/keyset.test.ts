@@ -9,6 +9,7 @@ const MESSAGE = Buffer.from('message')
 
 const PURPOSES: readonly Purpose[] = [
   'management-key',
+  'revocation-journal',
   'stored-response',
   'cell-message',
   'device-code',

@@ -7,6 +7,8 @@ export type Attention = {
     /** Whether what was ended in the lost time is known, and was ended again. */
     readonly journalled: boolean
     readonly lostGrants: number
+    /** Matters that an operator has to accept. */
+    readonly toAccept: number
   } | null
   /** Buckets of accounts that a command is moving to another cell, or that one left half-way. */
   readonly movingBuckets: number

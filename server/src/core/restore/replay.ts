@@ -1,6 +1,21 @@
 /** What has to be ended again after a restore, from the lines of the journal whose commits were lost. */
-import type { EventLine, GenerationLine, JournalLine, UseLine } from './journal-line.ts'
-import { isEventLine } from './journal-line.ts'
+import {
+  accessKinds,
+  type EventLine,
+  type GenerationLine,
+  isEventLine,
+  type JournalLine,
+  subjectOf,
+  type UseLine,
+} from './journal-line.ts'
+
+/** What had less access at the end of the lost time: whatever it has beyond `left` was taken away then. */
+export type LeftAccess = {
+  readonly subject: string
+  readonly left: readonly string[]
+  /** The last event about it. */
+  readonly kind: EventLine['kind']
+}
 
 export type Replay = {
   readonly accounts: readonly string[]
@@ -15,6 +30,7 @@ export type Replay = {
   readonly secrets: readonly { readonly application: string; readonly secret: string }[]
   readonly managementKeys: readonly string[]
   readonly signingKeys: readonly number[]
+  readonly access: readonly LeftAccess[]
   readonly grants: readonly { readonly id: string; readonly reason: string | null }[]
   /** The newest of each grant. */
   readonly generations: readonly GenerationLine[]
@@ -50,6 +66,7 @@ export function planReplay(lost: readonly JournalLine[]): Replay {
     secrets: events.flatMap(revokedSecrets),
     managementKeys: ids(last(({ managementKey }) => managementKey, 'management_key.revoked')),
     signingKeys: events.flatMap(({ kind, key }) => (kind === 'key.retired' && key !== undefined ? [key] : [])),
+    access: accessOf(events),
     grants: last(grant, 'grant.revoked', 'grant.restored').map(({ id, line }) => ({ id, reason: line.reason ?? null })),
     generations: newestOfEach(lost.filter(isGenerationLine)),
     uses: newestOfEach(lost.filter((line) => line.kind === 'access_token')),
@@ -70,6 +87,19 @@ function isGenerationLine(line: JournalLine): line is GenerationLine {
 function revokedSecrets({ kind, application, secret, revokedSecrets: several = [] }: EventLine) {
   if (application === undefined || !kind.startsWith('application.secret_')) return []
   return [...(secret === undefined ? [] : [secret]), ...several].map((each) => ({ application, secret: each }))
+}
+
+/** In the order of their ids, in which they are locked. */
+function accessOf(events: readonly EventLine[]): readonly LeftAccess[] {
+  const bySubject = new Map<string, LeftAccess>()
+  for (const line of events) {
+    const subject = subjectOf(line)
+    const changesAccess = (accessKinds as readonly string[]).includes(line.kind)
+    if (changesAccess && subject !== undefined && line.left) {
+      bySubject.set(subject, { subject, left: line.left, kind: line.kind })
+    }
+  }
+  return [...bySubject.values()].toSorted((one, other) => (one.subject < other.subject ? -1 : 1))
 }
 
 /** A refresh token may be issued again with its generation, at a later time and under another key: the last line counts. */

@@ -3,9 +3,36 @@
  * operator may give the journal of another machine to `latchkey restore finish` hours later: what was decided about
  * the same thing meanwhile stays.
  */
-import type { EventLine, JournalledKind } from './journal-line.ts'
+import type { AuditKind } from '../audit/kind.ts'
+import { accessKinds, type EventLine, type JournalledKind, subjectOf, type unrepeatableKinds } from './journal-line.ts'
 
-const SUPERSEDED_BY: Partial<Record<JournalledKind, readonly JournalledKind[]>> = {
+/** Of one subject: whoever changed its access since has seen what it has now. */
+const ACCESS_OF: Readonly<Record<string, readonly AuditKind[]>> = {
+  account: ['account.policy_changed'],
+  application: [
+    'application.changed',
+    'application.publisher_proven',
+    'application.publisher_removed',
+    'application.publisher_set',
+    'application.redirects_set',
+  ],
+  management_key: ['management_key.rotated'],
+  role: ['role.changed'],
+  user: ['user.authenticator_added', 'user.passkey_added', 'user.reset', 'user.roles_changed', 'user.updated'],
+  webhook: [],
+}
+
+const UNREPEATABLE: Readonly<Record<(typeof unrepeatableKinds)[number], readonly AuditKind[]>> = {
+  'account.provider_changed': ['account.provider_changed'],
+  'application.test_mode_ended': ['application.test_mode_ended', 'application.test_mode_started'],
+  'application.vetting_withdrawn': ['application.vetting_withdrawn', 'application.vetted'],
+  'user.recovery_code_used': ['user.recovery_codes_created', 'user.reset'],
+  'user.recovery_codes_created': ['user.recovery_codes_created', 'user.reset'],
+}
+
+const SUPERSEDED_BY: Partial<Record<JournalledKind, readonly AuditKind[]>> = {
+  ...Object.fromEntries(accessKinds.map((kind) => [kind, ACCESS_OF[kind.slice(0, kind.indexOf('.'))] ?? []])),
+  ...UNREPEATABLE,
   'application.suspended': ['application.suspended', 'application.restored'],
   'grant.revoked': ['grant.revoked', 'grant.restored'],
   'user.disabled': ['user.disabled', 'user.enabled'],
@@ -13,16 +40,10 @@ const SUPERSEDED_BY: Partial<Record<JournalledKind, readonly JournalledKind[]>> 
   'user.reset': ['user.reset'],
 }
 
-export const supersedingKinds: readonly JournalledKind[] = [...new Set(Object.values(SUPERSEDED_BY).flat())]
+export const supersedingKinds: readonly AuditKind[] = [...new Set(Object.values(SUPERSEDED_BY).flat())]
 
 /** An event that PostgreSQL has. `at`: as in the lines of a journal, which compare as text. */
-export type Decision = { readonly kind: JournalledKind; readonly subject: string; readonly at: string }
-
-/** The application, grant or user that an event of a superseding kind is about. */
-export function subjectOf(line: EventLine): string | undefined {
-  if (line.kind.startsWith('application.')) return line.application
-  return line.kind.startsWith('grant.') ? line.grant : line.user
-}
+export type Decision = { readonly kind: AuditKind; readonly subject: string; readonly at: string }
 
 /** Whether one of these decisions supersedes a line. */
 export function createSupersededCheck(decisions: readonly Decision[]): (line: EventLine) => boolean {

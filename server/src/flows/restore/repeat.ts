@@ -2,10 +2,10 @@
 import type { Actor } from '../../core/audit/actor.ts'
 import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
 import type { Replay } from '../../core/restore/replay.ts'
-import { lockAccount } from '../../store/accounts/accounts.ts'
+import { lockAccount, readAccount } from '../../store/accounts/accounts.ts'
 import { markClosed } from '../../store/accounts/closing.ts'
 import { deleteMailsAndLinks, deleteUser } from '../../store/accounts/erasure.ts'
-import { clearFactors, lockUserForChange, setDisabled } from '../../store/accounts/users.ts'
+import { clearFactors, listAdministrators, lockUserForChange, setDisabled } from '../../store/accounts/users.ts'
 import {
   findApplication,
   markApplicationChanged,
@@ -18,47 +18,56 @@ import { revokeGrants } from '../../store/grants/grants.ts'
 import { revokeManagementKey } from '../../store/manage/keys.ts'
 import { markRetired, readRetiredKeys } from '../../store/operator/signing-keys.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { readAccountIds } from '../../store/restore/access.ts'
+import type { ClosedCounts } from '../../store/restore/closing.ts'
 import { advanceGenerations, countGone, markUsedAgain, revokeAgain } from '../../store/restore/repeat.ts'
 import { deletePassword } from '../../store/sign-in/methods.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
+import { takeAccess } from './take-access.ts'
 
-export type RepeatedCounts = {
-  readonly codes: number
-  readonly dialogs: number
-  readonly sessions: number
+export type EndedCounts = {
   readonly accounts: number
   readonly users: number
   readonly passwords: number
   readonly applications: number
   readonly secrets: number
   readonly keys: number
+  /** Users, roles, accounts, applications and webhooks that had more access than was left to them. */
+  readonly access: number
   readonly grants: number
   readonly generations: number
   readonly lostGrants: number
 }
 
-type Closed = Pick<RepeatedCounts, 'codes' | 'dialogs' | 'sessions'>
+export type RepeatedCounts = EndedCounts & ClosedCounts
 
-/** `close`: is called when the rows of users are locked, before those of applications. */
-export async function repeatEndings(
-  tx: Transaction,
-  actor: Actor,
-  replay: Replay,
-  close: () => Promise<Closed>,
-): Promise<RepeatedCounts> {
+export type Repeated = {
+  readonly counts: EndedCounts
+  /** Accounts whose last administrator was disabled or dismissed: a successor of the lost time is lost as well. */
+  readonly withoutAdministrator: readonly string[]
+}
+
+/** In the lock order: accounts, users, applications, grants. */
+export async function repeatEndings(tx: Transaction, actor: Actor, replay: Replay): Promise<Repeated> {
+  const taken = (prefix: Parameters<typeof takeAccess>[3]) => takeAccess(tx, actor, replay.access, prefix)
+  const changed = [...replay.access.map(({ subject }) => subject), ...replay.disabledUsers, ...replay.accounts]
+  const accountIds = await readAccountIds(tx, changed)
+  const administered: string[] = []
+  for (const id of accountIds) {
+    await lockAccount(tx, id)
+    if (await hasAdministrator(tx, id)) administered.push(id)
+  }
   const accounts = await count(replay.accounts, (id) => closeAgain(tx, actor, id))
   const users = await count(replay.disabledUsers, (id) => disableAgain(tx, actor, id))
   const passwords =
     (await count(replay.passwords, (id) => forgetPassword(tx, id))) +
     (await count(replay.resetUsers, (id) => resetAgain(tx, actor, id)))
-  const closed = await close()
+  const ofPeople = (await taken('acc')) + (await taken('rol')) + (await taken('usr'))
   const applications =
     (await count(replay.suspended, (id) => suspendAgain(tx, actor, id))) +
     (await count(replay.deletedApplications, (id) => deleteAgain(tx, actor, id)))
   const secrets = await count(replay.secrets, (each) => revokeSecretAgain(tx, actor, each))
-  const keys =
-    (await count(replay.managementKeys, (id) => revokeKeyAgain(tx, actor, id))) +
-    (await count(replay.signingKeys, (key) => retireAgain(tx, actor, key)))
+  const ofApplications = await taken('app')
   const generations = await advanceGenerations(tx, replay.generations)
   await markUsedAgain(tx, replay.uses)
   const ended = replay.grants.map(({ id, reason }) => ({
@@ -68,7 +77,19 @@ export async function repeatEndings(
   }))
   const grants = await revokeAgain(tx, actor, ended)
   const lostGrants = await countGone(tx, replay.lostGrants)
-  return { ...closed, accounts, users, passwords, applications, secrets, keys, grants, generations, lostGrants }
+  const keys =
+    (await count(replay.managementKeys, (id) => revokeKeyAgain(tx, actor, id))) +
+    (await count(replay.signingKeys, (key) => retireAgain(tx, actor, key))) +
+    (await taken('mgk'))
+  const access = ofPeople + ofApplications + (await taken('whk'))
+  const withoutAdministrator: string[] = []
+  for (const id of administered) if (!(await hasAdministrator(tx, id))) withoutAdministrator.push(id)
+  const counts = { accounts, users, passwords, applications, secrets, keys, access, grants, generations, lostGrants }
+  return { counts, withoutAdministrator }
+}
+
+async function hasAdministrator(tx: Transaction, accountId: string): Promise<boolean> {
+  return (await listAdministrators(tx, accountId)).length > 0
 }
 
 async function count<T>(subjects: readonly T[], end: (subject: T) => Promise<boolean>): Promise<number> {
@@ -78,7 +99,7 @@ async function count<T>(subjects: readonly T[], end: (subject: T) => Promise<boo
 }
 
 async function closeAgain(tx: Transaction, actor: Actor, id: string): Promise<boolean> {
-  if (!(await lockAccount(tx, id))) return false
+  if (!(await readAccount(tx, id))) return false
   await markClosed(tx, id)
   await recordEvent(tx, { kind: 'account.closed', actor, accountId: id })
   return true

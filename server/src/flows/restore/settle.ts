@@ -4,14 +4,16 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byService } from '../../core/audit/actor.ts'
-import type { JournalLine } from '../../core/restore/journal-line.ts'
+import { timelineOf } from '../../core/restore/evidence.ts'
 import { planReplay } from '../../core/restore/replay.ts'
 import { planSettlement } from '../../core/restore/settlement.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { tryLockByName } from '../../store/postgres/advisory-locks.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
-import { closeCodes, closeSessions, markIssued } from '../../store/restore/closing.ts'
-import { findLost, readUnjournalled } from '../../store/restore/lost.ts'
+import { type ClosedCounts, closeOpen } from '../../store/restore/closing.ts'
+import type { JournalReading } from '../../store/restore/journal.ts'
+import { findLost, type Lost, readUnjournalled } from '../../store/restore/lost.ts'
+import { settleProcesses } from '../../store/restore/processes.ts'
 import {
   insertRestore,
   type Restore,
@@ -21,6 +23,7 @@ import {
   saveRepeated,
 } from '../../store/restore/restores.ts'
 import type { Context } from '../context.ts'
+import { askProcesses, attestCommits, NOBODY_ASKED, type Settler } from './attest.ts'
 import { eraseAgain, type RepeatedCounts, repeatEndings } from './repeat.ts'
 
 /** Actor of everything that is ended again. */
@@ -30,19 +33,37 @@ export const BY_RESTORE = byService('restore')
 const TRIES = 300
 const TRY_EVERY_MS = 200
 
-type Settling = Pick<Context, 'db' | 'journal' | 'events'>
+type Settling = Pick<Context, 'db' | 'journal' | 'events' | 'commits'>
 
-/** Called before a process serves requests, and when it notices that PostgreSQL was started, failed over or restored. */
-export async function settleRestore(context: Settling, compared: 'newest' | 'all' = 'newest'): Promise<void> {
-  const { db, journal } = context
+/** Before a process serves requests: waits for the processes that run already. */
+export async function settleBeforeServing(context: Settling): Promise<void> {
+  const noticedAt = performance.now()
+  while (!(await settleRestore(context, 'newest', performance.now() - noticedAt))) await sleep(TRY_EVERY_MS)
+}
+
+/**
+ * Called when a process starts, and when it notices that PostgreSQL was started, failed over or restored. False: other
+ * processes may still say that nothing was lost; to be called again. `waitedMs`: since the first call.
+ */
+export async function settleRestore(
+  context: Settling,
+  compared: 'newest' | 'all' = 'newest',
+  waitedMs = 0,
+): Promise<boolean> {
+  const { db, journal, commits } = context
   const { current, known } = await readHistoryState(db)
-  if (current === null) return
-  const isNew = current !== known || compared === 'all'
-  if (isNew || (journal !== null && (await findLost(db, await journal.readEnd())).length > 0)) {
-    const repeated = await settle(db, journal ? await journal.read() : [])
-    if (repeated) context.events.restored(repeated)
+  if (current === null) return true
+  const isNew = current !== known || compared === 'all' || commits.before(timelineOf(current)).length > 0
+  const end = !isNew && journal ? await findLost(db, await journal.readEnd()) : null
+  if (end && end.unproven > 0) context.events.journalUnproven(end.unproven)
+  if (isNew || (end && end.lines.length > 0)) {
+    const settled = await settle(db, journal ? await journal.read() : NO_JOURNAL, { commits, waitedMs })
+    commits.settle(timelineOf(current))
+    if (settled === 'waiting') return false
+    if (settled) context.events.restored(settled.repeated, settled.toAccept)
   }
   await completeJournal(context)
+  return true
 }
 
 /** Adds what was committed and not written: the process died in between, or the commit was not confirmed. */
@@ -50,16 +71,33 @@ export async function completeJournal({ db, journal }: Pick<Context, 'db' | 'jou
   await journal?.complete(() => readUnjournalled(db, journal))
 }
 
-/** For a running process: settles only if PostgreSQL has another history. Costs one small query. */
-export async function settleNewHistory(context: Settling): Promise<void> {
-  const { current, known } = await readHistoryState(context.db)
-  if (current !== null && current !== known) await settleRestore(context)
+/** Whether PostgreSQL has another history than the recorded one. Costs one small query. */
+export async function hasNewHistory(db: Postgres): Promise<boolean> {
+  const { current, known } = await readHistoryState(db)
+  return current !== null && current !== known
 }
 
-/** `lines`: of one journal. Returns null if there is nothing to repeat, or another process has done it meanwhile. */
-export async function settle(db: Postgres, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {
-  await eraseAgain(db, BY_RESTORE, planReplay(await findLost(db, lines)).erasedUsers)
-  return inTurn(db, (tx) => settleLocked(tx, lines))
+const NO_JOURNAL: JournalReading = { entries: [], unproven: [], gaps: [], retiredKeys: [] }
+
+type SettledRestore = {
+  readonly repeated: RepeatedCounts
+  /** Names of what an operator has to accept; without those of earlier calls. */
+  readonly toAccept: readonly string[]
+}
+
+/** Null: there is nothing to repeat, or another process has done it meanwhile. */
+type Settled = SettledRestore | 'waiting' | null
+
+/**
+ * `settler`: null for a command. What has to be closed is closed before the restore is recorded: an attempt that fails is
+ * repeated.
+ */
+export async function settle(db: Postgres, journal: JournalReading, settler: Settler | null): Promise<Settled> {
+  await eraseAgain(db, BY_RESTORE, planReplay((await findLost(db, journal)).lines).erasedUsers)
+  for (let closed: ClosedCounts | null = null; ; closed = await closeOpen(db)) {
+    const settled = await inTurn(db, (tx) => settleLocked(tx, journal, settler, closed))
+    if (settled !== 'close') return settled
+  }
 }
 
 /** One process at a time. */
@@ -74,39 +112,53 @@ async function inTurn<T>(db: Postgres, work: (tx: Transaction) => Promise<T>): P
   throw new Error('another process has been settling the restore for a minute')
 }
 
-async function settleLocked(tx: Transaction, lines: readonly JournalLine[]): Promise<RepeatedCounts | null> {
+/** `closed`: null if nothing was closed yet; then `close` is returned where something has to be. */
+async function settleLocked(
+  tx: Transaction,
+  journal: JournalReading,
+  settler: Settler | null,
+  closed: ClosedCounts | null,
+): Promise<Settled | 'close'> {
   const { current } = await readHistoryState(tx)
   if (current === null) return null
   const [newest = null] = await readRestores(tx, 1)
-  const lost = await findLost(tx, lines)
-  const journalled = lines.length > 0
+  const lost = await findLost(tx, journal)
+  const journalled = journal.entries.length > 0
+  const hasLost = lost.lines.length > 0
+  const hasOpen = lost.toAccept.some((name) => !newest?.toAccept.includes(name))
+  const processes = settler ? await askProcesses(tx, settler, current, newest) : NOBODY_ASKED
   const { at: lastActiveAt, now } = await readLastActivity(tx)
-  const plan = planSettlement({ current, newest, hasLost: lost.length > 0, journalled, lastActiveAt, now })
+  const found = { current, newest, hasLost, hasOpen, journalled, processes, lastActiveAt, now }
+  const plan = planSettlement(found)
   if (plan === null) return null
+  if (plan === 'wait') {
+    if (settler) await attestCommits(tx, settler, current)
+    return 'waiting'
+  }
+  if (plan.closes && closed === null) return 'close'
   const restore = plan.record ? await insertRestore(tx, { history: current, journalled, ...plan.record }) : newest
-  if (restore === null || restore.finished) return null
-  const closed = plan.closes ? await closeCodes(tx) : null
-  return repeat(tx, lost, restore, closed)
+  const repeated = restore === null || restore.finished ? null : await repeat(tx, lost, restore, closed)
+  await settleProcesses(tx, current)
+  return repeated
 }
 
-type ClosedCodes = Awaited<ReturnType<typeof closeCodes>>
+const NOTHING_CLOSED: ClosedCounts = { codes: 0, dialogs: 0, sessions: 0 }
 
-/** In the lock order: codes, accounts, users, sessions, applications, grants. */
 async function repeat(
   tx: Transaction,
-  lost: readonly JournalLine[],
+  lost: Lost,
   restore: Restore,
-  closed: ClosedCodes | null,
-): Promise<RepeatedCounts> {
-  const counts = await repeatEndings(tx, BY_RESTORE, planReplay(lost), async () => {
-    if (closed === null) return { codes: 0, dialogs: 0, sessions: 0 }
-    return { codes: closed.codes, dialogs: closed.dialogs, sessions: await closeSessions(tx) }
-  })
-  await markIssued(tx, closed?.grantIds ?? [])
+  closed: ClosedCounts | null,
+): Promise<SettledRestore> {
+  const ended = await repeatEndings(tx, BY_RESTORE, planReplay(lost.lines))
+  const counts = { ...ended.counts, ...(closed ?? NOTHING_CLOSED) }
   const before = restore.repeated
   const sum = Object.fromEntries(Object.entries(counts).map(([name, count]) => [name, (before[name] ?? 0) + count]))
-  await saveRepeated(tx, restore.id, sum, lost.length > 0)
-  const detail = { lostSince: restore.lostSince, journalled: restore.journalled || lost.length > 0, ...counts }
+  const journalled = lost.lines.length > 0
+  const toAccept = [...lost.toAccept, ...ended.withoutAdministrator.map((id) => `account.without_administrator:${id}`)]
+  const saved = { repeated: sum, journalled, closed: closed !== null, toAccept, settled: lost.settles }
+  await saveRepeated(tx, restore.id, saved)
+  const detail = { lostSince: restore.lostSince, journalled: restore.journalled || journalled, ...counts, toAccept }
   await recordEvent(tx, { kind: 'database.restored', actor: BY_RESTORE, detail })
-  return counts
+  return { repeated: counts, toAccept }
 }

@@ -62,7 +62,7 @@ async function spendAuthenticatorCode(
   const { authenticator } = user
   const secret = authenticator && authenticatorSecret(context.config.keys, authenticator)
   const step = secret && checkAuthenticatorCode(secret, typed, now, authenticator.lastStep)
-  return typeof step === 'number' && spendAuthenticatorStep(context.db, user.id, step)
+  return typeof step === 'number' && context.db.transaction((tx) => spendAuthenticatorStep(tx, user.id, step))
 }
 
 export type ProvenPasskey = { readonly outcome: 'proven'; readonly passkey: Pick<Passkey, 'id' | 'userId'> }

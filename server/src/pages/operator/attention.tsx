@@ -31,11 +31,12 @@ export function AttentionCard({ words, attention }: AttentionProps) {
 
 type RestoredProps = { readonly words: Words; readonly restore: NonNullable<Attention['restore']> }
 
-export function RestoredNotice({ words, restore: { since, journalled, lostGrants } }: RestoredProps) {
+export function RestoredNotice({ words, restore: { since, journalled, lostGrants, toAccept } }: RestoredProps) {
   const values = { since: words.moment(since), count: lostGrants }
   return (
     <Notice kind="warning">
       <p>{words.t(journalled ? 'attention.restored_known' : 'attention.restored_unknown', values)}</p>
+      {toAccept > 0 && <p>{words.t('attention.restored_open', { count: toAccept })}</p>}
       <p>
         {words.t('attention.restored_see')} <code dir="ltr">latchkey restore check</code>
       </p>

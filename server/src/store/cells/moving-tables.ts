@@ -129,6 +129,7 @@ export const STAYING = {
     'grant_changes',
     'live_device_codes',
     'migrations',
+    'processes',
     'restores',
     'signing_keys',
     'spent_challenges',

@@ -39,6 +39,6 @@ export async function readAttention(db: Queryable): Promise<Attention> {
 async function readUnfinished(db: Queryable): Promise<Attention['restore']> {
   const [newest] = await readRestores(db, 1)
   if (!newest || newest.finished) return null
-  const { noticedAt, lostSince, journalled, repeated } = newest
-  return { since: lostSince ?? noticedAt, journalled, lostGrants: repeated.lostGrants ?? 0 }
+  const { noticedAt, lostSince, journalled, repeated, toAccept } = newest
+  return { since: lostSince ?? noticedAt, journalled, lostGrants: repeated.lostGrants ?? 0, toAccept: toAccept.length }
 }

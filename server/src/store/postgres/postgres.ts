@@ -12,6 +12,7 @@ import type { GenerationLine } from '../../core/restore/journal-line.ts'
 import { ConfigurationError } from '../../setting-texts.ts'
 import type { Journal } from '../restore/journal.ts'
 import { journalLines } from '../restore/journalled-events.ts'
+import { type ConfirmedCommits, createConfirmedCommits, readWritten } from './confirmed-commits.ts'
 import { createPooler, examineConnection } from './pooler.ts'
 import { COMMIT, checkCommits, watchCommits } from './synchronous-commit.ts'
 
@@ -97,10 +98,11 @@ export type PostgresOptions = {
   readonly requestId?: () => string | null
   /** Null: there is none. A transaction returns when what it ended is in the journal (store/restore/journal.ts). */
   readonly journal?: Pick<Journal, 'append' | 'doubt'> | null
+  readonly commits?: ConfirmedCommits
 }
 
 export function openPostgres(url: string, connections: number, options: PostgresOptions = {}): Postgres {
-  const { connectMs = CONNECT_MS, requestId = () => null, journal = null } = options
+  const { connectMs = CONNECT_MS, requestId = () => null, journal = null, commits = createConfirmedCommits() } = options
   const pooler = createPooler()
   const settings: pg.PoolConfig = {
     connectionString: url,
@@ -129,7 +131,9 @@ export function openPostgres(url: string, connections: number, options: Postgres
       queryOnce<never>(pool, prepared(statement, named), values).catch(rethrowAsUnavailable),
     reads: queryable(readPool, named),
     transaction: async (work) => {
-      const { result, lines } = await retryConflicts(() => transaction(pool, named, requestId(), journal, work))
+      const { result, lines } = await retryConflicts(() =>
+        transaction({ pool, named, journal, commits }, requestId(), work),
+      )
       await journal?.append(lines).catch((error: Error) => {
         throw new Unavailable(`The revocation journal cannot be written: ${error.message}`)
       })
@@ -242,13 +246,19 @@ function begin(requestId: string | null): string {
 
 type Committed<T> = { readonly result: T; readonly lines: readonly string[] }
 
+type Opened = {
+  readonly pool: pg.Pool
+  readonly named: () => boolean
+  readonly journal: Pick<Journal, 'doubt'> | null
+  readonly commits: ConfirmedCommits
+}
+
 async function transaction<T>(
-  pool: pg.Pool,
-  named: () => boolean,
+  opened: Opened,
   requestId: string | null,
-  journal: PostgresOptions['journal'],
   work: (tx: Transaction) => Promise<T>,
 ): Promise<Committed<T>> {
+  const { pool, named } = opened
   const client = await pool.connect().catch(rethrowAsUnavailable)
   const lines: string[] = []
   let allowedMs = 0
@@ -271,8 +281,7 @@ async function transaction<T>(
   try {
     await tx.query(begin(requestId))
     const result = await work(tx)
-    if (journal) lines.push(...(await commitJournalled(client, allowedMs, journal)))
-    else await commit(client)
+    lines.push(...(await commit(client, allowedMs, opened)))
     return { result, lines }
   } catch (error) {
     // Discard a connection that does not answer; a rollback on it would only time out again.
@@ -285,15 +294,6 @@ async function transaction<T>(
   }
 }
 
-async function commit(client: pg.ClientBase): Promise<void> {
-  try {
-    await client.query(COMMIT)
-    checkCommits(client)
-  } catch (error) {
-    rethrowAsUnavailable(error as Error)
-  }
-}
-
 /** The condition finds nothing in a transaction that wrote nothing. */
 const COMMIT_JOURNALLED = `${journalLines('xid = pg_current_xact_id_if_assigned() and at = now()')}; ${COMMIT}`
 
@@ -301,20 +301,23 @@ const COMMIT_JOURNALLED = `${journalLines('xid = pg_current_xact_id_if_assigned(
  * Returns the lines of the transaction's events, in the same round trip. `allowedMs`: of a transaction that may have
  * revoked as many grants as there are users. All others end at the usual timeout: the commit may wait for a standby.
  */
-async function commitJournalled(
+async function commit(
   client: pg.ClientBase,
   allowedMs: number,
-  journal: Pick<Journal, 'doubt'>,
+  { journal, commits }: Opened,
 ): Promise<readonly string[]> {
-  const long = allowedMs > 0 ? { query_timeout: allowedMs + 1_000 } : {}
+  const long = journal && allowedMs > 0 ? { query_timeout: allowedMs + 1_000 } : {}
+  const sentAt = commits.send()
   try {
     // Several statements have several results, which the type does not say.
-    const results: unknown = await client.query({ text: COMMIT_JOURNALLED, ...long })
+    const results: unknown = await client.query({ text: journal ? COMMIT_JOURNALLED : COMMIT, ...long })
     checkCommits(client)
-    const [ended] = results as readonly pg.QueryResult<{ line: string }>[]
+    const [written, ended] = (results as readonly pg.QueryResult[]).toReversed().slice(1)
+    const commit = written?.rows[0]?.written
+    if (commit) commits.confirm(sentAt, readWritten(commit))
     return (ended?.rows ?? []).map(({ line }) => line)
   } catch (error) {
-    journal.doubt()
+    journal?.doubt()
     return rethrowAsUnavailable(error as Error)
   }
 }

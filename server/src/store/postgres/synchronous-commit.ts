@@ -3,6 +3,7 @@
  * docs/decisions/0055-an-answer-outlives-its-primary.md
  */
 import type pg from 'pg'
+import { WRITTEN } from './confirmed-commits.ts'
 
 /**
  * Commits, and waits until the standby has everything that the transaction read or wrote. A row can be visible although
@@ -10,8 +11,8 @@ import type pg from 'pg'
  * writes waits for its own commit, and so for all before it. One that wrote nothing would not wait, so it writes an
  * empty logical message, which changes no table. A standby refuses this as read-only.
  */
-export const COMMIT = `select pg_logical_emit_message(true, 'latchkey', '') from pg_current_xact_id()
-  where pg_current_xact_id_if_assigned() is null and current_setting('synchronous_standby_names') <> ''; commit`
+export const COMMIT = `select case when pg_current_xact_id_if_assigned() is null and current_setting('synchronous_standby_names') <> ''
+    then pg_logical_emit_message(pg_current_xact_id() is not null, 'latchkey', '') end, ${WRITTEN} as written; commit`
 
 /**
  * The function of PostgreSQL that waits for the standby. Its warning means that the commit is visible here and may be

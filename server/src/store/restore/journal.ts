@@ -6,8 +6,24 @@ import { createReadStream } from 'node:fs'
 import { constants, type FileHandle, open, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { createInterface } from 'node:readline'
+import { findGaps, type Gap } from '../../core/restore/chain.ts'
 import { isEventLine, type JournalLine, parseLine } from '../../core/restore/journal-line.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
+import { createJournalChain, type ProvenLine, verifyJournalLine } from '../../secrets/restore/journal-proof.ts'
 import { ConfigurationError } from '../../setting-texts.ts'
+
+/** A line with a valid proof, with its place in the chain of the process that wrote it. */
+export type JournalEntry = Pick<ProvenLine, 'keyId' | 'writer' | 'number'> & { readonly line: JournalLine }
+
+export type JournalReading = {
+  /** In the order in which they were written. */
+  readonly entries: readonly JournalEntry[]
+  /** Lines without a valid proof; null for one that is none of ours. Lines that a crash cut off are not among them. */
+  readonly unproven: readonly (JournalLine | null)[]
+  readonly gaps: readonly Gap[]
+  /** Signing keys that lines of the present signing key say were retired. */
+  readonly retiredKeys: readonly number[]
+}
 
 export type Journal = {
   readonly path: string
@@ -21,26 +37,24 @@ export type Journal = {
   readonly inDoubt: boolean
   /** Appends the lines that `find` finds missing. */
   complete(find: () => Promise<readonly string[]>): Promise<void>
-  /** In the order in which they were written. */
-  read(): Promise<readonly JournalLine[]>
-  /** The newest lines, as many as fit into the end of the file. */
-  readEnd(): Promise<readonly JournalLine[]>
+  /** `files`: journals of other machines, which are read as well. */
+  read(files?: readonly string[]): Promise<JournalReading>
+  /** The newest lines, as many as fit into the end of the file. What is before them is no gap. */
+  readEnd(): Promise<JournalReading>
   /** Every line about an event since then, and some before. */
   readSince(ms: number): Promise<readonly JournalLine[]>
 }
 
 /** About two hundred lines. */
-const END_BYTES = 64 * 1024
+const END_BYTES = 96 * 1024
 
 /** An event of another process is appended at most this late, so lines written before it are at most this much younger. */
 const MAX_LATE_MS = 60 * 60 * 1000
 
 const FILE_MODE = 0o640
 
-/** `path` null: no journal is configured. */
-export async function openConfiguredJournal(path: string | null): Promise<Journal | null> {
-  if (path === null) return null
-  return openJournal(path).catch(({ code }: NodeJS.ErrnoException) => {
+export async function openConfiguredJournal(path: string, keys: Keyset): Promise<Journal> {
+  return openJournal(path, keys).catch(({ code }: NodeJS.ErrnoException) => {
     throw new ConfigurationError(
       `REVOCATION_JOURNAL, ${path}, cannot be opened for appending (${code}). Its folder must exist, and the service must be able to write to it.`,
     )
@@ -48,8 +62,9 @@ export async function openConfiguredJournal(path: string | null): Promise<Journa
 }
 
 /** Fails if the file cannot be opened for appending; creates it if it does not exist. */
-export async function openJournal(path: string): Promise<Journal> {
+export async function openJournal(path: string, keys: Keyset): Promise<Journal> {
   await (await openForAppending(path)).close()
+  const prove = createJournalChain(keys)
   /** Commits that were not confirmed, and how many of them `complete` has dealt with. */
   let doubts = 0
   let settled = 0
@@ -77,7 +92,7 @@ export async function openJournal(path: string): Promise<Journal> {
   return {
     path,
     append: async (lines) => {
-      waiting = [...waiting, ...lines]
+      waiting = [...waiting, ...lines.map(prove)]
       if (doubts > settled) throw new Error('a commit before this one was not confirmed')
       if (waiting.length > 0) await flush()
     },
@@ -90,19 +105,24 @@ export async function openJournal(path: string): Promise<Journal> {
     complete: async (find) => {
       const before = doubts
       await flush()
-      waiting = [...waiting, ...(await find())]
+      const found = await find()
+      waiting = [...waiting, ...found.map((line) => prove(`${line.slice(0, -1)},"late":true}`))]
       await flush()
       settled = Math.max(settled, before)
     },
-    read: () => readFrom(path, 0).catch(noLines),
-    readEnd: () => readEnd(path, END_BYTES).catch(noLines),
+    read: async (files = []) => {
+      const others = await Promise.all(files.map((file) => readFrom(keys, file, 0)))
+      return readingOf(keys, [await readEnd(keys, path, Number.POSITIVE_INFINITY), ...others])
+    },
+    readEnd: async () => ({ ...readingOf(keys, [await readEnd(keys, path, END_BYTES)]), gaps: [] }),
     readSince: async (ms) => {
       const size = await stat(path).then(
         (found) => found.size,
         () => 0,
       )
       for (let bytes = END_BYTES; ; bytes *= 4) {
-        const lines = await readEnd(path, bytes).catch(noLines)
+        const { entries } = readingOf(keys, [await readEnd(keys, path, bytes)])
+        const lines = entries.map(({ line }) => line)
         const isEarlier = (line: JournalLine) => isEventLine(line) && Date.parse(line.at) < ms - MAX_LATE_MS
         if (bytes >= size || lines.some(isEarlier)) return lines
       }
@@ -139,27 +159,49 @@ async function openForAppending(path: string): Promise<FileHandle> {
   return created
 }
 
-/** A journal that was renamed is empty until the next line is written. */
-function noLines(error: NodeJS.ErrnoException): readonly JournalLine[] {
-  if (error.code !== 'ENOENT') throw error
-  return []
+/** Journals of other machines, where this one has none. In one reading: a renamed journal and its successor are one chain. */
+export async function readJournals(keys: Keyset, paths: readonly string[]): Promise<JournalReading> {
+  return readingOf(keys, await Promise.all(paths.map((path) => readFrom(keys, path, 0))))
 }
 
-/** In the order in which they were written. */
-export function readJournal(path: string): Promise<readonly JournalLine[]> {
-  return readFrom(path, 0)
+function readEnd(keys: Keyset, path: string, bytes: number): Promise<FileLines> {
+  return stat(path).then(
+    ({ size }) => readFrom(keys, path, Math.max(0, size - bytes)),
+    (error: NodeJS.ErrnoException) => {
+      // A journal that was renamed is empty until the next line is written.
+      if (error.code !== 'ENOENT') throw error
+      return { proven: [], unproven: [] }
+    },
+  )
 }
 
-async function readEnd(path: string, bytes: number): Promise<readonly JournalLine[]> {
-  const { size } = await stat(path)
-  return readFrom(path, Math.max(0, size - bytes))
-}
+type FileLines = { readonly proven: ProvenLine[]; readonly unproven: (JournalLine | null)[] }
 
-async function readFrom(path: string, start: number): Promise<readonly JournalLine[]> {
-  const lines: JournalLine[] = []
+async function readFrom(keys: Keyset, path: string, start: number): Promise<FileLines> {
+  const lines: FileLines = { proven: [], unproven: [] }
+  let first = start > 0
   for await (const text of createInterface({ input: createReadStream(path, { start }) })) {
-    const line = parseLine(text)
-    if (line) lines.push(line)
+    const proven = verifyJournalLine(keys, text)
+    if (proven) lines.proven.push(proven)
+    else if (!first && text.startsWith('{') && text.endsWith('}')) lines.unproven.push(parseLine(text))
+    first = false
   }
   return lines
+}
+
+function readingOf(keys: Keyset, files: readonly FileLines[]): JournalReading {
+  const proven = new Map(files.flatMap((file) => file.proven.map((each) => [`${each.writer} ${each.proof}`, each])))
+  const entries = [...proven.values()].flatMap(({ text, keyId, writer, number }) => {
+    const line = parseLine(text)
+    return line ? [{ line, keyId, writer, number }] : []
+  })
+  const retiredKeys = entries.flatMap(({ line, keyId }) =>
+    line.kind === 'key.retired' && line.key !== undefined && keyId === keys.signing.id ? [line.key] : [],
+  )
+  return {
+    entries,
+    unproven: files.flatMap(({ unproven }) => unproven),
+    gaps: findGaps(files.map((file) => file.proven)),
+    retiredKeys,
+  }
 }

@@ -1,43 +1,107 @@
 /** Which lines of the revocation journal PostgreSQL does not know: their commits were lost. */
-import { type EventLine, isEventLine, type JournalLine, replayedKinds } from '../../core/restore/journal-line.ts'
-import { createSupersededCheck, type Decision, subjectOf, supersedingKinds } from '../../core/restore/superseded.ts'
+import type { AuditKind } from '../../core/audit/kind.ts'
+import { gapsThatMatter, isWithin, type Ranges, rangesOfLost } from '../../core/restore/chain.ts'
+import {
+  accessKinds,
+  type EventLine,
+  isEventLine,
+  type JournalLine,
+  replayedKinds,
+  subjectOf,
+} from '../../core/restore/journal-line.ts'
+import { createSupersededCheck, type Decision, supersedingKinds } from '../../core/restore/superseded.ts'
+import { namesToAccept } from '../../core/restore/to-accept.ts'
+import { readRetiredKeys } from '../operator/signing-keys.ts'
 import type { Queryable } from '../postgres/postgres.ts'
-import type { Journal } from './journal.ts'
-import { journalLines } from './journalled-events.ts'
+import type { Journal, JournalEntry, JournalReading } from './journal.ts'
+import { journalLines, SUBJECT } from './journalled-events.ts'
+import { readSettled } from './restores.ts'
 
 /** Lines per statement. */
 const BATCH = 5_000
 
-/**
- * The lost lines. Lines before the last `database.restored` that PostgreSQL has were settled then. Events of archived
- * months are not lost.
- */
-export async function findLost(db: Queryable, lines: readonly JournalLine[]): Promise<readonly JournalLine[]> {
-  const lost = new Set<JournalLine>()
+export type Lost = {
+  /** What is to be repeated. */
+  readonly lines: readonly JournalLine[]
+  /** Names of what an operator has to accept. */
+  readonly toAccept: readonly string[]
+  /** The lost lines, which are not lost any more once they are dealt with. */
+  readonly settles: Ranges
+  /** Lost lines without a valid proof. */
+  readonly unproven: number
+}
+
+/** Lines that were settled by an earlier restore, and events of archived months, are not lost. */
+export async function findLost(db: Queryable, reading: JournalReading): Promise<Lost> {
+  const settled = await readSettled(db)
+  const retired = [...(await readRetiredKeys(db)), ...reading.retiredKeys]
+  const candidates = reading.entries.filter((entry) => !isWithin(settled, entry))
+  const missing = await findMissing(
+    db,
+    candidates.map(({ line }) => line),
+  )
+  const entries = candidates.filter(({ line }) => missing.has(line))
+  const isTrusted = ({ keyId }: JournalEntry) => !retired.includes(keyId)
+  const lost = entries.filter(isTrusted).map(({ line }) => line)
+  const isSuperseded = createSupersededCheck(await readLaterDecisions(db, lost.filter(isEventLine)))
+  const superseded = new Set(lost.filter(isEventLine).filter(isSuperseded))
+  const lines = lost.filter((line) => !isEventLine(line) || !superseded.has(line))
+  const unproven = entries.length - lost.length + (await countUnproven(db, reading.unproven))
+  const fates = reading.entries.map(({ line, writer, number }) => ({
+    ...{ writer, number, lost: missing.has(line) },
+    late: isEventLine(line) && line.late === true,
+  }))
+  const gaps = gapsThatMatter(reading.gaps, fates)
+  const changesAccess = ({ kind }: EventLine) => (accessKinds as readonly string[]).includes(kind)
+  return {
+    lines,
+    unproven,
+    toAccept: namesToAccept({
+      gaps,
+      unproven,
+      superseded: [...superseded].filter(changesAccess),
+      lost: lines.filter(isEventLine),
+    }),
+    settles: rangesOfLost(fates),
+  }
+}
+
+async function findMissing(db: Queryable, lines: readonly JournalLine[]): Promise<ReadonlySet<JournalLine>> {
+  const missing = new Set<JournalLine>()
   for (let at = 0; at < lines.length; at += BATCH) {
     const batch = lines.slice(at, at + BATCH)
-    for (const line of await missingEvents(db, batch.filter(isEventLine))) lost.add(line)
+    for (const line of await missingEvents(db, batch.filter(isEventLine))) missing.add(line)
     for (const line of await missingGenerations(
       db,
       batch.filter((each) => !isEventLine(each)),
     ))
-      lost.add(line)
+      missing.add(line)
   }
-  const settled = lines.findLastIndex((line) => line.kind === 'database.restored' && !lost.has(line))
-  const unsettled = lines.slice(settled + 1).filter((line) => lost.has(line) && line.kind !== 'database.restored')
-  const isSuperseded = createSupersededCheck(await readLaterDecisions(db, unsettled.filter(isEventLine)))
-  return unsettled.filter((line) => !isEventLine(line) || !isSuperseded(line))
+  return missing
 }
 
-/** Decisions about the same subjects, since the oldest of these lines. */
+/** Those that PostgreSQL knows as well were proven with a key that `LATCHKEY_KEYS` does not have any more. */
+async function countUnproven(db: Queryable, unproven: JournalReading['unproven']): Promise<number> {
+  const known = unproven.filter((line) => line !== null)
+  const comparable = known.filter((line) => !isEventLine(line) || isTime(line.at))
+  return unproven.length - comparable.length + (await findMissing(db, comparable)).size
+}
+
+/** Whether PostgreSQL can read it, as it writes it. */
+function isTime(at: string): boolean {
+  const [, seconds] = /^(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.\d{1,6})?\+00$/.exec(at) ?? []
+  const time = Date.parse(`${seconds}Z`)
+  // The thirtieth of February is read as a day in March.
+  return !Number.isNaN(time) && new Date(time).toISOString().replace('T', ' ').startsWith(`${seconds}`)
+}
+
+/** Decisions about the same subjects, since the oldest of these lines, other than those of a replay. */
 async function readLaterDecisions(db: Queryable, lines: readonly EventLine[]): Promise<readonly Decision[]> {
   const subjects = lines.flatMap((line) => subjectOf(line) ?? [])
   if (subjects.length === 0) return []
-  const { rows } = await db.query<Decision>(
-    `select kind, at::text, subject from audit_events,
-       lateral (select case split_part(kind, '.', 1)
-         when 'application' then application_id when 'grant' then grant_id else user_id end as subject) about
-     where at > $1::timestamptz and kind = any($2) and subject = any($3)`,
+  const { rows } = await db.query<{ kind: AuditKind; at: string; subject: string }>(
+    `select kind, at::text, subject from audit_events, lateral (select ${SUBJECT} as subject) about
+     where at > $1::timestamptz and kind = any($2) and subject = any($3) and actor_id <> 'restore'`,
     [lines.map(({ at }) => at).toSorted()[0], supersedingKinds, [...new Set(subjects)]],
   )
   return rows

@@ -154,8 +154,8 @@ export async function suggestLanguage(tx: Transaction, userId: string, language:
 }
 
 /** False when this step or a later one was accepted before: of two requests with the same code, one wins. */
-export async function spendAuthenticatorStep(db: Queryable, userId: string, step: number): Promise<boolean> {
-  const { rowCount } = await db.query(
+export async function spendAuthenticatorStep(tx: Transaction, userId: string, step: number): Promise<boolean> {
+  const { rowCount } = await tx.query(
     'update authenticators set last_step = $2 where user_id = $1 and last_step < $2',
     [userId, step],
   )

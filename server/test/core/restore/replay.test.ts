@@ -20,7 +20,7 @@ const use = (grant: string, used: number): UseLine => ({ kind: 'access_token', g
 
 const NOTHING: Replay = {
   ...{ accounts: [], erasedUsers: [], disabledUsers: [], passwords: [], resetUsers: [], suspended: [] },
-  ...{ deletedApplications: [], secrets: [], managementKeys: [], signingKeys: [], grants: [] },
+  ...{ deletedApplications: [], secrets: [], managementKeys: [], signingKeys: [], access: [], grants: [] },
   ...{ generations: [], uses: [], lostGrants: [] },
 }
 
@@ -46,7 +46,15 @@ describe('what one line ends', () => {
     [line('grant.created', { user: 'usr_1', application: 'app_1', grant: 'grt_1' }), { lostGrants: ['grt_1'] }],
     [line('grant.issued', { application: 'app_1', grant: 'grt_1' }), {}],
     [line('code.rejected', { user: 'usr_1', application: 'app_1', code: 'cod_1' }), {}],
-    [line('database.restored', {}), {}],
+    [
+      line('user.roles_changed', { account: 'acc_1', user: 'usr_1', left: ['role:rol_1'] }),
+      { access: [{ subject: 'usr_1', left: ['role:rol_1'], kind: 'user.roles_changed' }] },
+    ],
+    [
+      line('role.removed', { account: 'acc_1', role: 'rol_1', left: [] }),
+      { access: [{ subject: 'rol_1', left: [], kind: 'role.removed' }] },
+    ],
+    [line('account.provider_changed', { account: 'acc_1' }), {}],
   ])('$kind', (event, ended) => {
     expect(planReplay([event])).toEqual({ ...NOTHING, ...ended })
   })
@@ -187,5 +195,27 @@ describe('generations', () => {
       generations: [generation({ generation: 2 })],
       uses: [use('grt_1', 3), use('grt_2', 4)],
     })
+  })
+})
+
+describe('access', () => {
+  const changed = (kind: EventLine['kind'], left: readonly string[], about: Partial<EventLine> = { user: 'usr_1' }) =>
+    line(kind, { ...about, left })
+
+  it('is what the last event about a subject left, of whatever kind it is', () => {
+    const lines = [changed('user.roles_changed', ['role:rol_1', 'passkey:1']), changed('user.passkey_removed', [])]
+    const last = { subject: 'usr_1', left: [], kind: 'user.passkey_removed' }
+    expect(planReplay(lines).access).toEqual([last])
+    expect(planReplay(lines.toReversed()).access).toEqual([last])
+  })
+
+  it('is listed in the order in which subjects are locked', () => {
+    const lines = ['usr_2', 'usr_1', 'usr_3'].map((user) => changed('user.updated', [], { user }))
+    expect(planReplay(lines).access.map(({ subject }) => subject)).toEqual(['usr_1', 'usr_2', 'usr_3'])
+  })
+
+  it('is not taken by a line that does not say what was left, and not without a subject', () => {
+    const others = [line('user.updated', { user: 'usr_1' }), changed('role.changed', [], { account: 'acc_1' })]
+    expect(planReplay([...others, changed('user.disabled', [])]).access).toEqual([])
   })
 })

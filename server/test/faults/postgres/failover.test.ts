@@ -42,7 +42,7 @@ let server: ServerProcess
 let application: MadeApplication
 let user: MadeUser
 beforeEach(async ({ task }) => {
-  postgres = await startReplicatedPostgres(task.name.startsWith('F29') ? { standbyBehind: BEHIND_SECONDS } : {})
+  postgres = await startReplicatedPostgres(task.name.startsWith('F29') ? { standbyAhead: -BEHIND_SECONDS } : {})
   const config = makeConfig({ DATABASE_URL: postgres.url, ...settings })
   context = await createContext(config)
   const account = await makeAccount(context.db)

@@ -12,9 +12,9 @@ import { closeContext, createContext } from '../../../src/app.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { readOverview } from '../../../src/flows/operator/overview.ts'
 import { finishRestore } from '../../../src/flows/restore/operate.ts'
-import { post } from '../../rig/device.ts'
+import { Device, post } from '../../rig/device.ts'
 import { type LosingPostgres, startLosingPostgres, type Way } from '../../rig/engines/losing-postgres.ts'
-import { makeConfig } from '../../rig/make.ts'
+import { makeAccount, makeApplication, makeConfig } from '../../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { RestoredScene } from './restored-scene.ts'
 
@@ -58,6 +58,8 @@ async function startFleet(way: Way, journalled: boolean): Promise<Fleet> {
 const ready = async ({ address }: ServerProcess) =>
   (await post(address, '/health/ready', { method: 'GET' })).body as Record<string, string>
 
+const finish = ({ db, journal, config: { keys } }: Context) => finishRestore(db, { own: journal, files: [], keys }, [])
+
 const answers = (context: Context) => () =>
   context.db.query('select').then(
     () => true,
@@ -90,6 +92,7 @@ it.each<[string, boolean]>([
       spentStay: { held: 2 * SIZE, of: 2 * SIZE },
       suspendedStay: { held: SIZE, of: SIZE },
       disabledStay: { held: 1, of: 1 },
+      dismissedStay: { held: 1, of: 1 },
       wronglyEnded: 0,
       successorsRefused: 0,
     })
@@ -100,7 +103,7 @@ it.each<[string, boolean]>([
     // The journal is applied once: a process that starts later does not apply it again.
     const later = await start()
     expect(later.log()).not.toContain('"event":"restored"')
-    expect(await finishRestore(context, [])).toEqual({ repeated: {}, finished: 1 })
+    expect(await finish(context)).toEqual({ repeated: {}, finished: 1, toAccept: [] })
     expect(await ready(later)).not.toHaveProperty('restore')
   },
 )
@@ -109,11 +112,16 @@ it('F36: without a journal, a restore is stated with what cannot be known', asyn
   const { postgres, context, start } = await startFleet('a promoted standby', false)
   const server = await start()
   expect(await ready(server)).not.toHaveProperty('restore')
+  const account = await makeAccount(context.db)
+  const application = await makeApplication(context.db, context.config, account.slug)
+  const requested = async () => (await new Device(server.address, application).request()).status
+  await expect.poll(requested, SOON).toBe(200)
   await postgres.keep()
+  await expect.poll(requested, SOON).toBe(200)
   await postgres.lose()
   await expect.poll(async () => (await ready(server)).restore, SOON).toBe('unfinished')
   const { restore } = (await readOverview(context)).attention
   expect(restore).toMatchObject({ journalled: false, lostGrants: 0 })
-  expect(await finishRestore(context, [])).toEqual({ repeated: {}, finished: 1 })
+  expect(await finish(context)).toEqual({ repeated: {}, finished: 1, toAccept: [] })
   expect((await readOverview(context)).attention.restore).toBeNull()
 })

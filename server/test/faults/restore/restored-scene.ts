@@ -1,7 +1,7 @@
 /** Users, applications and credentials of which some are ended in the minutes that a restore loses. */
 
 import { setTimeout as sleep } from 'node:timers/promises'
-import { disablePerson } from '../../../src/flows/accounts/people.ts'
+import { disablePerson, setPersonRoles } from '../../../src/flows/accounts/people.ts'
 import { suspendApplication } from '../../../src/flows/applications/manage.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
@@ -10,6 +10,7 @@ import { refreshTokenSet } from '../../../src/flows/grants/refresh.ts'
 import { revokeCredential } from '../../../src/flows/grants/revoke-credential.ts'
 import { rotateAccessKey } from '../../../src/flows/grants/rotate-access-key.ts'
 import { makeAccessKey, makeTokenSet } from '../../../src/secrets/credentials.ts'
+import { findMember } from '../../../src/store/accounts/users.ts'
 import { askVerify, type IssuedGrant, placeIssuedGrant } from '../../races/issued-grants.ts'
 import { type CodeRecord, Device } from '../../rig/device.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
@@ -22,6 +23,8 @@ export type RestoredFacts = {
   readonly spentStay: Share
   readonly suspendedStay: Share
   readonly disabledStay: Share
+  /** Former administrators. */
+  readonly dismissedStay: Share
   /** Credentials that nobody ended and that are refused. */
   readonly wronglyEnded: number
   /** Replaced credentials whose successors, issued in the lost time, are refused. */
@@ -36,6 +39,7 @@ export class RestoredScene {
   readonly #tokenSets: readonly IssuedGrant[]
   readonly #suspended: readonly MadeApplication[]
   readonly #disabled: { readonly user: MadeUser; readonly grant: IssuedGrant }
+  readonly #dismissed: Dismissed
   readonly #codes: readonly CodeRecord[]
   readonly #refreshTokens: string[] = []
   readonly #rotatedKeys: string[] = []
@@ -48,6 +52,7 @@ export class RestoredScene {
     this.#tokenSets = made.tokenSets
     this.#suspended = made.suspended
     this.#disabled = made.disabled
+    this.#dismissed = made.dismissed
     this.#codes = made.codes
   }
 
@@ -55,7 +60,7 @@ export class RestoredScene {
   static async make(context: Context, address: string, size: number): Promise<RestoredScene> {
     const { db, config } = context
     const account = await makeAccount(db)
-    const user = await makeUser(db, account.slug)
+    const user = await makeUser(db, account.slug, { password: 'a quiet green harbour' })
     const application = await makeApplication(db, config, account.slug)
     await context.applications.refresh()
     const each = <T>(make: () => Promise<T>) => inTurn(Array.from({ length: size }), make)
@@ -70,6 +75,11 @@ export class RestoredScene {
       tokenSets: await each(() => grantOf('token_set', user)),
       suspended: await each(() => makeApplication(db, config, account.slug)),
       disabled: { user: other, grant: await grantOf('access_key', other) },
+      dismissed: {
+        user: await makeUser(db, account.slug),
+        accountId: account.id,
+        role: (await findMember(db, account.id, other.id))?.roles[0]?.id ?? '',
+      },
       codes: await each(() => new Device(address, application, 'key').code()),
     })
   }
@@ -112,6 +122,8 @@ export class RestoredScene {
     for (const { id } of this.#suspended) await suspendApplication(context.db, id, 'in the lost time')
     const { outcome } = await disablePerson(context, this.user.id, this.#disabled.user.id)
     if (outcome !== 'disabled') throw new Error(`a user was not disabled: ${outcome}`)
+    const changed = await setPersonRoles(context, this.user.id, this.#dismissed.user.id, [this.#dismissed.role])
+    if (changed.outcome !== 'saved') throw new Error(`an administrator was not dismissed: ${changed.outcome}`)
     for (const code of this.#codes) await this.#spend(address, code)
   }
 
@@ -154,16 +166,24 @@ export class RestoredScene {
     const disabledStay = await share([this.#disabled.grant], async (grant) => {
       return (await verify(makeAccessKey(keys, grant))) === 401
     })
+    const { accountId, user } = this.#dismissed
+    const dismissedStay = await share([user.id], async (id) => {
+      return (await findMember(context.db, accountId, id))?.administrator === false
+    })
     return {
       revokedStay,
       spentStay: { held: codesStay.held + tokensStay.held, of: codesStay.of + tokensStay.of },
       suspendedStay,
       disabledStay,
+      dismissedStay,
       wronglyEnded: kept.of - kept.held,
       successorsRefused: successors.of - successors.held + refreshed.of - refreshed.held,
     }
   }
 }
+
+/** `role`: of a clerk, which is what is left to them. */
+type Dismissed = { readonly user: MadeUser; readonly accountId: string; readonly role: string }
 
 type Made = {
   readonly user: MadeUser
@@ -172,6 +192,7 @@ type Made = {
   readonly tokenSets: readonly IssuedGrant[]
   readonly suspended: readonly MadeApplication[]
   readonly disabled: { readonly user: MadeUser; readonly grant: IssuedGrant }
+  readonly dismissed: Dismissed
   readonly codes: readonly CodeRecord[]
 }
 

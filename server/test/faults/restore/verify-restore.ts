@@ -191,17 +191,19 @@ try {
   }
   await sleep(3_000)
   const facts = await scene.lookAfterwards(after.address)
-  const [, checked = ''] = await runBlocks('Restore to a point in time', [1], FINISHING)
+  const [, checked = '', , finished = ''] = await runBlocks('Restore to a point in time', [1], FINISHING)
   console.log(checked.trim())
   if (facts.successorsRefused > 0) problems.push(`${facts.successorsRefused} renewed credentials are refused`)
   if (facts.wronglyEnded > 0) problems.push(`${facts.wronglyEnded} credentials were ended that nobody ended`)
   const lostGrants = Number(/that are lost: (\d+)/.exec(checked)?.[1] ?? 0)
+  if (!finished.includes('The restore is finished.')) problems.push('the restore is not finished')
   if (lostGrants < size) problems.push(`${lostGrants} lost grants were counted`)
   const figures = [
     `revoked_stay=${shown(facts.revokedStay, 'revoked keys are valid')}`,
     `spent_stay=${shown(facts.spentStay, 'spent codes or refresh tokens are valid')}`,
     `suspended_stay=${shown(facts.suspendedStay, 'suspended applications are active')}`,
     `disabled_stay=${shown(facts.disabledStay, 'disabled users have access')}`,
+    `dismissed_stay=${shown(facts.dismissedStay, 'dismissed administrators are administrators')}`,
   ].join(' ')
   const cost = await journalCost(postgres.url, join(folder, 'measured.jsonl'), values.full ? 2_000 : 200)
   for (const problem of problems) console.error(`restore: ${problem}`)

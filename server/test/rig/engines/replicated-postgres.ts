@@ -17,6 +17,8 @@ export type ReplicatedPostgres = {
   readonly standby: Server
   /** Backends that wait for the standby: their transactions are committed on the primary and not confirmed. */
   waiting(): Promise<readonly number[]>
+  /** Commits do not wait for the standby any more. */
+  commitAlone(): Promise<unknown>
   /** The standby receives nothing any more: what is committed from now on is lost with the primary. */
   detachStandby(): Promise<void>
   /** Nothing reaches the primary any more; the standby is promoted, and the address leads to it. */
@@ -28,16 +30,17 @@ export type Server = {
   readonly url: string
   freeze(): void
   thaw(): void
-  /** Immediate shutdown, as in a power failure. */
-  stop(): void
+  start(): void
+  /** Immediate: as in a power failure. */
+  stop(mode?: 'fast' | 'immediate'): void
 }
 
 type Options = {
-  /** Seconds that the clock of the standby is behind. */
-  readonly standbyBehind?: number
+  /** Seconds that the clock of the standby is ahead, or behind if negative. */
+  readonly standbyAhead?: number
 }
 
-export async function startReplicatedPostgres({ standbyBehind = 0 }: Options = {}): Promise<ReplicatedPostgres> {
+export async function startReplicatedPostgres({ standbyAhead = 0 }: Options = {}): Promise<ReplicatedPostgres> {
   const folder = mkdtempSync(join(tmpdir(), 'latchkey-replicated-'))
   const create = async (name: string) => {
     const path = join(folder, name)
@@ -54,9 +57,11 @@ export async function startReplicatedPostgres({ standbyBehind = 0 }: Options = {
   first.start()
   await migrate(first.url)
   await runProgram('pg_basebackup', '-d', first.url, '-D', second.data, '-R', '-X', 'stream', '-c', 'fast')
-  if (standbyBehind > 0) startBehind(second, standbyBehind)
-  else second.start()
-  await runStatements(first.url, "alter system set synchronous_standby_names = '*'", 'select pg_reload_conf()')
+  if (standbyAhead === 0) second.start()
+  else startAhead(second, standbyAhead)
+  const waitForStandby = (names: string) =>
+    runStatements(first.url, `alter system set synchronous_standby_names = '${names}'`, 'select pg_reload_conf()')
+  await waitForStandby('*')
   const isSynchronous = async () =>
     (await runStatements(first.url, "select from pg_stat_replication where sync_state = 'sync'")).length > 0
   while (!(await isSynchronous())) await sleep(100)
@@ -69,6 +74,7 @@ export async function startReplicatedPostgres({ standbyBehind = 0 }: Options = {
       const rows = await runStatements(first.url, "select pid from pg_stat_activity where wait_event = 'SyncRep'")
       return rows.map(({ pid }) => Number(pid))
     },
+    commitAlone: () => waitForStandby(''),
     detachStandby: async () => {
       await runStatements(second.url, "alter system set primary_conninfo = ''", 'select pg_reload_conf()')
       while ((await runStatements(second.url, 'select from pg_stat_wal_receiver')).length > 0) await sleep(20)
@@ -91,20 +97,21 @@ export async function startReplicatedPostgres({ standbyBehind = 0 }: Options = {
   }
 }
 
-function serverOf({ url, pid, stop }: PostgresProcess): Server {
+function serverOf({ url, pid, start, stop }: PostgresProcess): Server {
   return {
     url,
     freeze: () => signalAll(pid(), 'SIGSTOP'),
     thaw: () => signalAll(pid(), 'SIGCONT'),
-    stop: () => stop('immediate'),
+    start,
+    stop: (mode = 'immediate') => stop(mode),
   }
 }
 
-/** Debian's package `libfaketime`. Intervals stay true: only the time of day is behind. */
-function startBehind({ data, port, sockets }: PostgresProcess & { port: number; sockets: string }, seconds: number) {
+/** Debian's package `libfaketime`. Intervals stay true: only the time of day differs. */
+function startAhead({ data, port, sockets }: PostgresProcess & { port: number; sockets: string }, seconds: number) {
   const environment = [
     'LD_PRELOAD=/usr/$LIB/faketime/libfaketime.so.1',
-    `FAKETIME=-${seconds}s`,
+    `FAKETIME=${seconds > 0 ? '+' : ''}${seconds}s`,
     'FAKETIME_DONT_FAKE_MONOTONIC=1',
   ]
   const settings = `-p ${port} -h 127.0.0.1 -k ${sockets} -c max_connections=300`

@@ -3,12 +3,13 @@ import { randomUUID } from 'node:crypto'
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { byService } from '../../../src/core/audit/actor.ts'
 import type { EventLine, JournalLine, UseLine } from '../../../src/core/restore/journal-line.ts'
 import { recordEvent } from '../../../src/store/audit/events.ts'
-import { openJournal } from '../../../src/store/restore/journal.ts'
+import type { Queryable } from '../../../src/store/postgres/postgres.ts'
+import { type JournalReading, openJournal } from '../../../src/store/restore/journal.ts'
 import { findLost, readUnjournalled } from '../../../src/store/restore/lost.ts'
 import { placeIssuedGrant } from '../../races/issued-grants.ts'
 import { makeApplication, makeUser } from '../../rig/make.ts'
@@ -25,7 +26,14 @@ afterAll(async () => {
   removeFolder(folder)
 })
 
-const openNew = () => openJournal(join(folder, randomUUID()))
+const openNew = () => openJournal(join(folder, randomUUID()), service.context.config.keys)
+/** A journal of one process. */
+const readingOf = (lines: readonly JournalLine[]): JournalReading => ({
+  entries: lines.map((line, at) => ({ line, keyId: 1, writer: 'w', number: at + 1 })),
+  ...{ unproven: [], gaps: [], retiredKeys: [] },
+})
+/** The lost lines of a journal that has these. */
+const lostOf = async (db: Queryable, lines: readonly JournalLine[]) => (await findLost(db, readingOf(lines))).lines
 const parsed = (lines: readonly string[]) => lines.map((line) => JSON.parse(line) as EventLine)
 
 it('the use of a generation is lost if it is newer than the stored one, and not if that is newer', async () => {
@@ -35,9 +43,9 @@ it('the use of a generation is lost if it is newer than the stored one, and not 
   const { id } = await placeIssuedGrant(context, { ...about, variant: 'token_set' })
   await db.query('update grants set generation = 3, used_generation = 1 where id = $1', [id])
   const use = (generation: number): UseLine => ({ kind: 'access_token', grant: id, generation })
-  expect(await findLost(db, [use(1), use(2)])).toEqual([])
-  expect(await findLost(db, [use(3)])).toEqual([use(3)])
-  expect(await findLost(db, [use(4)])).toEqual([use(4)])
+  expect(await lostOf(db, [use(1), use(2)])).toEqual([])
+  expect(await lostOf(db, [use(3)])).toEqual([use(3)])
+  expect(await lostOf(db, [use(4)])).toEqual([use(4)])
 })
 
 it('of a token set that was refreshed again before the use of its access token was stored, no use is journalled', async () => {
@@ -55,10 +63,11 @@ it('of a token set that was refreshed again before the use of its access token w
     await noteUse(2)
     await own.context.db.query('update grants set generation = 3 where id = $1', [id])
     await context.grantCache.saveUses()
-    expect(await context.journal?.read()).toEqual([])
+    const journalled = async () => (await context.journal?.read())?.entries.map(({ line }) => line)
+    expect(await journalled()).toEqual([])
     await noteUse(3)
     await context.grantCache.saveUses()
-    expect(await context.journal?.read()).toEqual([{ kind: 'access_token', grant: id, generation: 3 }])
+    expect(await journalled()).toEqual([{ kind: 'access_token', grant: id, generation: 3 }])
   } finally {
     await own.stop()
   }
@@ -77,13 +86,6 @@ it('what the journal lacks is found, however many events the last hour has, and 
   expect(await readUnjournalled(db, journal)).toEqual(first.slice(5_000, 5_002))
   await journal.append(first.slice(5_000, 5_002))
   expect(await readUnjournalled(db, journal)).toEqual([])
-})
-
-it('that a restore was settled is not copied into the journal of another machine', async () => {
-  const { db } = service.context
-  const journal = await openNew()
-  await db.transaction((tx) => recordEvent(tx, { kind: 'database.restored', actor }))
-  expect(parsed(await readUnjournalled(db, journal)).map(({ kind }) => kind)).not.toContain('database.restored')
 })
 
 it('a journal that is replayed hours later leaves what was decided meanwhile', async () => {
@@ -108,5 +110,66 @@ it('a journal that is replayed hours later leaves what was decided meanwhile', a
     await recordEvent(tx, { kind: 'user.enabled', actor, accountId: account.id, userId: kept.id })
     await recordEvent(tx, { kind: 'application.restored', actor, accountId: account.id, applicationId: left.id })
   })
-  expect(await findLost(db, lines)).toEqual([lines[1], lines[3]])
+  expect(await lostOf(db, lines)).toEqual([lines[1], lines[3]])
+})
+
+describe('lines without a valid proof', () => {
+  const forged = { kind: 'account.closed', event: 2 ** 40, at: '2026-11-18 10:00:00.000001+00' } as const
+  const found = (unproven: JournalReading['unproven']) => findLost(service.context.db, { ...readingOf([]), unproven })
+
+  it('are counted and not repeated', async () => {
+    const use: UseLine = { kind: 'access_token', grant: 'grt_none', generation: 2 }
+    expect(await found([forged, use, null])).toMatchObject({ lines: [], unproven: 2, toAccept: ['unproven:2'] })
+  })
+
+  it('are not counted if PostgreSQL knows the event: their key is not configured any more', async () => {
+    const { db } = service.context
+    await db.transaction((tx) => recordEvent(tx, { kind: 'code.rejected', actor }))
+    const { rows } = await db.query<Pick<EventLine, 'event' | 'at'>>(
+      `select id as event, at::text from audit_events where kind = 'code.rejected'`,
+    )
+    const [known] = rows
+    if (!known) throw new Error('the event is missing')
+    expect(await found([{ ...forged, ...known, kind: 'code.rejected' }])).toMatchObject({ unproven: 0, toAccept: [] })
+  })
+
+  it.each(['2026-02-30 10:00:00+00', '2026-11-18T10:00:00Z', '2026-11-18 10:00:00+00; drop', '', 'infinity'])(
+    'do not reach PostgreSQL with a time that it cannot read: %s',
+    async (at) => {
+      expect(await found([{ ...forged, at }])).toMatchObject({ unproven: 1 })
+    },
+  )
+})
+
+describe('lines whose key was retired', () => {
+  const line = (event: number, about: Partial<EventLine>): EventLine => ({
+    ...{ kind: 'user.disabled', event: 2 ** 41 + event, at: '2026-11-18 10:00:00.000001+00', user: 'usr_1' },
+    ...about,
+  })
+  const written = (keyId: number, lines: readonly EventLine[]) => {
+    const entries = lines.map((each, at) => ({ line: each, keyId, writer: `w${keyId}`, number: at + 1 }))
+    return { ...readingOf([]), entries }
+  }
+
+  it('are not repeated, wherever the retirement is known from', async () => {
+    const { db } = service.context
+    const journal = written(7, [line(1, {})])
+    expect(await findLost(db, journal)).toMatchObject({ unproven: 0, lines: [{ user: 'usr_1' }] })
+    expect(await findLost(db, { ...journal, retiredKeys: [7] })).toMatchObject({ unproven: 1, lines: [] })
+    await db.query('insert into signing_keys (id, retired_at) values (7, now())')
+    expect(await findLost(db, journal)).toMatchObject({ unproven: 1, lines: [], settles: { w7: [[1, 1]] } })
+  })
+})
+
+it('lines that an earlier restore dealt with are not lost again, those after them are', async () => {
+  const { db } = service.context
+  const line = (event: number): EventLine => ({
+    ...{ kind: 'user.disabled', event: 2 ** 42 + event, at: '2026-11-18 10:00:00.000001+00', user: `usr_${event}` },
+  })
+  const [first, second] = [line(1), line(2)]
+  expect(await findLost(db, readingOf([first]))).toMatchObject({ lines: [first], settles: { w: [[1, 1]] } })
+  await db.query(
+    `insert into restores (history, noticed_at, journalled, settled) values ('h', now(), true, '{"w": [[1, 1]]}')`,
+  )
+  expect(await findLost(db, readingOf([first, second]))).toMatchObject({ lines: [second], settles: { w: [[2, 2]] } })
 })

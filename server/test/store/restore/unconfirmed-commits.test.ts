@@ -43,7 +43,7 @@ it('a commit that waits for a lost standby ends within three seconds, and is not
   const credential = makeAccessKey(config.keys, grant)
   const revoke = () => revokeCredential(context, { applicationId, secret, credential, variant: null })
   const journalled = async () =>
-    (await journal?.read())?.some((line) => line.kind === 'grant.revoked' && line.grant === grant.id)
+    (await journal?.read())?.entries.some(({ line }) => line.kind === 'grant.revoked' && line.grant === grant.id)
   const waitForStandby = (name: string) =>
     runStatements(postgres.url, `alter system set synchronous_standby_names = '${name}'`, 'select pg_reload_conf()')
 
