@@ -933,7 +933,7 @@ CREATE TABLE public.reviews (
     CONSTRAINT reviews_appeal_check CHECK (((length(appeal) >= 1) AND (length(appeal) <= 2000))),
     CONSTRAINT reviews_appeal_complete CHECK ((((appealed_at IS NULL) = (appeal IS NULL)) AND ((appealed_at IS NOT NULL) OR (appealed_by IS NULL)))),
     CONSTRAINT reviews_id_check CHECK ((id ~ '^rev_[0-9a-z]{12}$'::text)),
-    CONSTRAINT reviews_reason_check CHECK ((reason = ANY (ARRAY['polling'::text, 'reports'::text, 'operator'::text]))),
+    CONSTRAINT reviews_reason_check CHECK ((reason = ANY (ARRAY['polling'::text, 'reports'::text, 'operator'::text, 'early_polls'::text]))),
     CONSTRAINT reviews_suspension_end_is_open CHECK (((suspension_ends_at IS NULL) OR ((suspended_at IS NOT NULL) AND (closed_at IS NULL)))),
     CONSTRAINT reviews_verdict_check CHECK ((verdict = ANY (ARRAY['fine'::text, 'observe'::text, 'warn'::text, 'review'::text, 'suspend'::text])))
 );

@@ -8,7 +8,7 @@ import type { DeviceCode, FinalOutcome, Variant } from '../../src/core/device/co
 import { revocationReasons } from '../../src/core/grants/revocation-reason.ts'
 import { operatorChangeOutcomes, operatorChanges } from '../../src/core/operator/operator-change.ts'
 import { admissions, providerStates } from '../../src/core/provider/provider.ts'
-import { decisions, type ReviewReason, reasons } from '../../src/core/reviews/review.ts'
+import { decisions, reasons, reviewReasons } from '../../src/core/reviews/review.ts'
 import type { Verdict } from '../../src/core/reviews/suspension.ts'
 import type { Origin } from '../../src/core/sign-in/origin.ts'
 import type { Entry } from '../../src/store/sign-in/attempts.ts'
@@ -43,7 +43,7 @@ const LISTS: Record<string, readonly string[]> = {
   operator_changes_outcome_check: [...operatorChangeOutcomes].sort(),
   review_decisions_decision_check: [...decisions].sort(),
   review_decisions_reason_check: [...reasons].sort(),
-  reviews_reason_check: members<ReviewReason>({ polling: true, reports: true, operator: true }),
+  reviews_reason_check: [...reviewReasons].sort(),
   reviews_verdict_check: members<Verdict>({ fine: true, observe: true, warn: true, review: true, suspend: true }),
   webhook_endpoints_disabled_reason_check: members<Parameters<typeof disableEndpoint>[2]>({
     removed: true,

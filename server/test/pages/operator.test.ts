@@ -126,6 +126,7 @@ describe('the queue', () => {
     [{ people: 1, factor: null }, 'Devices of 1 account ignore slow_down.'],
     [{ reason: 'reports', people: 4 }, 'Reported by users of 4 accounts.'],
     [{ reason: 'operator', people: 0 }, 'Opened by an operator.'],
+    [{ reason: 'early_polls', people: 0 }, 'anybody who has the application’s secret can cause it.'],
   ] as const)('says in one sentence why: %o', (given, sentence) => {
     expect(read(given)).toContain(sentence)
   })
@@ -152,6 +153,22 @@ describe('an application', () => {
     expect(suspension()).toMatch(
       /^Devices of 31 accounts .* 6\.2 times as often as allowed\. They use 14 networks\. Suspended: .* Without a decision, it is reinstated automatically: 16 November 2026 at 11:30 UTC/,
     )
+  })
+
+  it('says of early polls alone that nothing happens by itself, and what an operator can do', () => {
+    const state = {
+      reason: 'early_polls',
+      verdict: 'review',
+      suspended: false,
+      warnedAt: null,
+      appealedAt: null,
+    } as const
+    const review = makeSeenReview({ ...state, waitingSince: null, suspensionEndsAt: null })
+    const text = suspension({ suspended: false, review })
+    expect(text).toMatch(
+      /^Polls far more often than allowed\. .* anybody .* can cause it\. Not suspended\. Nothing happens by itself\./,
+    )
+    expect(text).toContain('contact the developer, suspend the application, or close the review')
   })
 
   const running = {

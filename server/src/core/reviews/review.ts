@@ -57,7 +57,10 @@ export function isValidInterval(seconds: number | null, configured: number): boo
 /** Time in which a decision can be undone. After it, users who lost access have moved on. */
 export const UNDOABLE_MS = 72 * 60 * 60 * 1000
 
-export type ReviewReason = 'polling' | 'reports' | 'operator'
+/** `early_polls`: not confirmed by any grant, so anybody who has the secret of the application can cause it. */
+export const reviewReasons = ['polling', 'reports', 'operator', 'early_polls'] as const
+
+export type ReviewReason = (typeof reviewReasons)[number]
 
 /** A review as shown to operators in the queue. */
 export type ReviewLine = {

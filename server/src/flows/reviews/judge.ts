@@ -6,12 +6,14 @@
  */
 import type { Application } from '../../core/applications/application.ts'
 import { byService } from '../../core/audit/actor.ts'
+import { EARLY_POLLS_SPAN_MS, isFarTooFast, isQuiet } from '../../core/reviews/early-polls.ts'
 import { spanOf } from '../../core/reviews/evidence.ts'
+import type { ReviewReason } from '../../core/reviews/review.ts'
 import {
   type Evidence,
   figuresOf,
   harm,
-  type Judgement,
+  type JudgementReason,
   judge,
   type Verdict,
   warningState,
@@ -20,8 +22,8 @@ import { findApplication } from '../../store/applications/applications.ts'
 import { hasEventOfToday, recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { allowLongQueries, type Transaction } from '../../store/postgres/postgres.ts'
-import { findWaitingDecision } from '../../store/reviews/decisions.ts'
-import { listSuspects } from '../../store/reviews/evidence.ts'
+import { findDecisionInEffect, findWaitingDecision } from '../../store/reviews/decisions.ts'
+import { listPollCounts, listSuspects } from '../../store/reviews/evidence.ts'
 import {
   findNewestReview,
   insertReview,
@@ -56,17 +58,24 @@ export async function judgeApplications(context: Context): Promise<void> {
     const now = await readClock(tx)
     // A code may be granted some time after its last early poll.
     const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs
-    const suspects = await listSuspects(tx, since, rule.thresholds)
-    if (suspects.length === 0) return null
-    return { rule, cases: await readCases(context, tx, suspects, { thresholds: rule.thresholds, now }) }
+    const tooFast = new Set(await listFarTooFast(tx, now))
+    const suspects = new Set(await listSuspects(tx, since, rule.thresholds)).union(tooFast)
+    if (suspects.size === 0) return null
+    const cases = await readCases(context, tx, [...suspects], { thresholds: rule.thresholds, now })
+    return { rule, tooFast, cases }
   })
   for (const each of found?.cases ?? []) {
-    const { rule } = found as { rule: SuspensionRule }
+    const { rule, tooFast } = found as NonNullable<typeof found>
     // An application whose judgement fails must not block the others.
     await context.db
-      .transaction((tx) => judgeOne(tx, each, rule))
+      .transaction((tx) => judgeOne(tx, { ...each, tooFast: tooFast.has(each.applicationId) }, rule))
       .catch((error) => context.events.taskFailed('judging applications', error))
   }
+}
+
+async function listFarTooFast(tx: Transaction, now: number): Promise<readonly string[]> {
+  const counts = await listPollCounts(tx, now - EARLY_POLLS_SPAN_MS)
+  return counts.filter(isFarTooFast).map(({ applicationId }) => applicationId)
 }
 
 const RANKS: readonly Verdict[] = ['fine', 'observe', 'review', 'warn', 'suspend']
@@ -78,10 +87,20 @@ type Turn = {
   readonly application: Application
   readonly rule: SuspensionRule
   readonly evidence: Evidence
-  readonly judgement: Judgement
+  readonly judgement: Finding
 }
 
-async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Promise<void> {
+/** A judgement by the rule, or early polls that it does not count. */
+type Finding = { readonly verdict: Verdict; readonly reasons: readonly (JudgementReason | 'early_polls')[] }
+
+const EARLY_POLLS: Finding = { verdict: 'review', reasons: ['early_polls'] }
+
+type CountedCase = Case & {
+  /** `isFarTooFast`. */
+  readonly tooFast: boolean
+}
+
+async function judgeOne(tx: Transaction, known: CountedCase, rule: SuspensionRule): Promise<void> {
   await lockReviews(tx, known.applicationId)
   const newest = await findNewestReview(tx, known.applicationId)
   // An operator decided about this evidence in the meantime.
@@ -95,7 +114,10 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
   const open = current && isRestoredByHand(current, application) ? withoutWarning(current) : current
   // Warnings of a dry run were never sent, so they do not count once the rule is live.
   const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
-  const judgement = judge({ ...known, warnedAt }, rule.thresholds)
+  const byRule = judge({ ...known, warnedAt }, rule.thresholds)
+  const onlyEarly =
+    known.tooFast && isCalm(byRule.verdict) && (await mayShowEarlyPolls(tx, application, open, known.now))
+  const judgement = onlyEarly ? EARLY_POLLS : byRule
   if (!open && isCalm(judgement.verdict)) return
 
   const turn = { tx, application, rule, judgement, evidence: await completeCase(tx, known, warnedAt) }
@@ -103,6 +125,23 @@ async function judgeOne(tx: Transaction, known: Case, rule: SuspensionRule): Pro
   const result = await reinstateInTime(turn, await suspend(turn, await warn(turn, judged)))
   const next = isOverForGood(turn, result) ? { ...result, closedAt: known.now } : result
   await (open ? saveReview(tx, next) : insertReview(tx, next))
+}
+
+/** One review per application: early polls open none beside another, nor soon after an operator's decision. */
+async function mayShowEarlyPolls(
+  tx: Transaction,
+  { id, suspended }: Application,
+  open: Review | null,
+  now: number,
+): Promise<boolean> {
+  if (open) return open.reason === 'early_polls'
+  if (suspended) return false
+  return !isQuiet((await findDecisionInEffect(tx, id))?.tookEffectAt ?? null, now)
+}
+
+function reasonOf(reasons: Finding['reasons']): ReviewReason {
+  if (reasons.includes('reports')) return 'reports'
+  return reasons.includes('early_polls') ? 'early_polls' : 'polling'
 }
 
 /** While the verdict is calm, keeps the evidence of the last escalation, which operators will want to see. */
@@ -113,16 +152,17 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
   if (open && isCalm(verdict)) {
     return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, dryRun, warnedAt }
   }
-  const reason = reasons.includes('reports') ? 'reports' : 'polling'
+  const reason = reasonOf(reasons)
   const review = open ?? openedReview(application.id, reason, now)
-  const worse = !open || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
+  const confirmed = review.reason === 'early_polls' && reason !== 'early_polls'
+  const worse = !open || confirmed || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
   if (worse) {
     const detail = { review: review.id, verdict, reasons, ruleVersion, dryRun }
     await recordEvent(tx, { kind: 'application.judged', actor: BY_RULE, applicationId: application.id, detail })
   }
   return {
     ...review,
-    reason: reason === 'reports' ? reason : review.reason,
+    reason: reason === 'reports' || confirmed ? reason : review.reason,
     ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
     harm: harm(evidence),
     judgedAt: now,
@@ -196,6 +236,7 @@ function withoutWarning(review: Review): Review {
 
 /** True if the review needs no operator: no reports, no suspension, no appeal, and calm for `CALM_MS`. */
 function isOverForGood({ application, evidence }: Turn, review: Review): boolean {
-  const settled = review.reason === 'polling' && review.suspendedAt === null && review.appealedAt === null
+  const ofPolls = review.reason === 'polling' || review.reason === 'early_polls'
+  const settled = ofPolls && review.suspendedAt === null && review.appealedAt === null
   return settled && !application.suspended && evidence.now - review.lastEscalatedAt >= CALM_MS
 }

@@ -1,5 +1,5 @@
 /** Reviews of applications in the management API: read only, because operators decide about them. */
-import type { ReviewLine } from '../../core/reviews/review.ts'
+import { type ReviewLine, reviewReasons } from '../../core/reviews/review.ts'
 import { listReviews as list } from '../../flows/reviews/list.ts'
 import type { ReviewState } from '../../store/reviews/reviews.ts'
 import { type Body, boolean, nullable, oneOf, optional, text } from '../schema.ts'
@@ -14,7 +14,10 @@ const reviewBody: Body = {
     application_id: text('The application.'),
     application_name: text('The application’s name.'),
     account: text('Slug of the account that registered it.'),
-    reason: oneOf(['polling', 'reports', 'operator'], 'Why it was opened.'),
+    reason: oneOf(
+      reviewReasons,
+      'Why it was opened. `early_polls`: anybody who has the secret of the application can cause it.',
+    ),
     verdict: oneOf(['fine', 'observe', 'warn', 'review', 'suspend'], 'What the rule says of the evidence.'),
     suspended: boolean('The application is suspended now.'),
     opened_at: momentField('When it was opened.'),

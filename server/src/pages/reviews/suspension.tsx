@@ -75,5 +75,5 @@ function Next({ words, model }: { readonly words: Words; readonly model: Operato
       </p>
     )
   }
-  return <p>{words.t('operator.next_nothing')}</p>
+  return <p>{words.t(review.reason === 'early_polls' ? 'operator.next_early_polls' : 'operator.next_nothing')}</p>
 }

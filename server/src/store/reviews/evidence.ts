@@ -1,6 +1,7 @@
 /**
  * Evidence against applications: grants and early_polls counted into windows, reports from audit_events, and polling rates. Reads several applications at once.
  */
+import type { PollCounts } from '../../core/reviews/early-polls.ts'
 import { markOverloads, type Overloads, type Span } from '../../core/reviews/evidence.ts'
 import type { Evidence, Thresholds, Window } from '../../core/reviews/suspension.ts'
 import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
@@ -25,6 +26,19 @@ export async function listSuspects(
     [new Date(from), earlyPolls],
   )
   return rows.map(({ id }) => id)
+}
+
+/** Polls of each application with early ones in the steps that began after `since`. */
+export async function listPollCounts(
+  db: Queryable,
+  since: number,
+): Promise<readonly (PollCounts & { readonly applicationId: string })[]> {
+  const { rows } = await db.query<PollCounts & { applicationId: string }>(
+    `select application_id as "applicationId", sum(polls)::bigint as polls, sum(early_polls)::bigint as early
+     from application_minutes where at > $1 group by application_id having sum(early_polls) > 0`,
+    [new Date(since)],
+  )
+  return rows
 }
 
 /** Evidence from before the last closed review is not counted again. For a query over `applications a`. */
