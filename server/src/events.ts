@@ -86,7 +86,11 @@ function openOutput(): DestinationStream {
   return output
 }
 
-export function createEvents(level: string, about: () => About = () => ({})): Events {
+export function createEvents(
+  level: string,
+  about: () => About = () => ({}),
+  output: DestinationStream = openOutput(),
+): Events {
   const log = pino(
     {
       level,
@@ -96,7 +100,7 @@ export function createEvents(level: string, about: () => About = () => ({})): Ev
       formatters: { level: (word) => ({ level: word }) },
       mixin: about,
     },
-    openOutput(),
+    output,
   )
   return {
     listening: (address) => log.info({ event: 'listening', address }, `listening on ${address}`),

@@ -137,6 +137,7 @@ describe('problems', () => {
     ['LATCHKEY_KEYS', ' , ', 'is invalid: no key is given'],
     ['PUBLIC_URL', 'https://service.example/base', 'must consist of a scheme, a host and an optional port'],
     ['POLL_INTERVAL', '61', 'is not a whole number from 1 to 60'],
+    ['SIGN_IN_URL', 'https://service.example/sign-in#form', 'has a fragment (#)'],
     ['SMTP_URL', 'https://mail.example', 'does not start with smtp:// or smtps://'],
     ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
     ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],

@@ -10,6 +10,7 @@ import { Device } from '../rig/device.ts'
 import { createTestDatabase, engineUrl, type TestDatabase } from '../rig/engines/database.ts'
 import { makeEnvironment } from '../rig/make.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
+import { Web } from '../rig/web.ts'
 
 const EXECUTABLE = new URL('../../dist/latchkey.js', import.meta.url).pathname
 
@@ -70,6 +71,9 @@ describe('from nothing to a granted device', () => {
       stderr: expect.stringContaining('easy to guess'),
     })
     json(ann, 'correct horse battery\n')
+    const web = new Web(server.address, 'acme.localhost:8080')
+    await web.signIn('ann@acme.example', 'correct horse battery')
+    expect((await web.send('GET', '/applications')).status).toBe(200)
     const application = json([
       'app',
       'create',
