@@ -27,7 +27,6 @@ import { postingScript } from '../against-bare.ts'
 import { describeMachine } from '../machine.ts'
 import { FIGURES_FILE, type MeasuredFigures } from './figures.ts'
 import { endedChildrenSeconds, processorSeconds } from './processor-time.ts'
-import { startProxy } from './proxy.ts'
 
 const PATH = '/auth/oauth/device/polling'
 
@@ -43,8 +42,6 @@ const HELD = 3_000
 /** One wait: each device polls once. */
 const HELD_SECONDS = 25
 const IDLE_SECONDS = 5
-/** More than the cores of this machine, which the load generator and the engines need as well. */
-const PROCESSES = 6
 
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-plan-'))
 const postgres = await startOwnPostgres()
@@ -67,14 +64,12 @@ const application = await makeApplication(context.db, context.config, (await mak
 const { codes, bytes } = await placePendingCodes(context, { query }, application.id, CODES)
 await closeContext(context)
 const server = await startServerProcess(environment)
-/** The first one, and others while they are measured together. */
-const servers = [server]
 const device = new Device(server.address, application)
 
 type Spent = Readonly<Record<'server' | 'redis' | 'postgres', number>>
 
 const spent = (): Spent => ({
-  server: processorSeconds(servers.map(({ pid }) => pid)),
+  server: processorSeconds([server.pid]),
   redis: processorSeconds([redis.pid]),
   // The postmaster is the first; connections that are idle for long end.
   postgres: processorSeconds(postgres.pids()) + endedChildrenSeconds(postgres.pids()[0] ?? 0),
@@ -106,11 +101,20 @@ const formOf = (index: number) => {
 }
 
 /** Polls the codes in turn. By wrk, because it takes little processor time from the programs that are measured. */
-async function poll(address: string, pauseMs = 0): Promise<number> {
+async function poll(pauseMs = 0): Promise<number> {
   const script = join(folder, 'polls.lua')
   const pause = pauseMs === 0 ? '' : `function delay() return ${pauseMs} end\n`
   writeFileSync(script, postingScript(Array.from({ length: CODES }, (_, index) => formOf(index))) + pause)
-  const args = ['-t1', `-c${CONNECTIONS}`, `-d${POLL_SECONDS}s`, '--timeout', '10s', '-s', script, address + PATH]
+  const args = [
+    '-t1',
+    `-c${CONNECTIONS}`,
+    `-d${POLL_SECONDS}s`,
+    '--timeout',
+    '10s',
+    '-s',
+    script,
+    server.address + PATH,
+  ]
   const { stdout } = await promisify(execFile)('wrk', args)
   const [polls, refused] = [/(\d+) requests in/, /Non-2xx or 3xx responses: (\d+)/].map((each) =>
     Number(each.exec(stdout)?.[1]),
@@ -189,11 +193,11 @@ try {
   )
 
   // Warms up the server: most of its code is compiled only now.
-  for (let round = 0; round < 3; round += 1) await poll(server.address)
+  for (let round = 0; round < 3; round += 1) await poll()
   let polls = 0
   const pollEmpty = async () => {
     await redis.forgetEverything()
-    polls = await poll(server.address)
+    polls = await poll()
     return polls
   }
   const empty = await measure('poll with an empty gate', pollEmpty, idle)
@@ -201,10 +205,10 @@ try {
   const first = Math.min(1, CODES / polls)
   await redis.forgetEverything()
   const redisBytes = await fillGate(redis, codes.ids)
-  const hinted = await measure('poll with a hint', () => poll(server.address), idle)
+  const hinted = await measure('poll with a hint', () => poll(), idle)
   await redis.forgetEverything()
   await fillGate(redis, codes.ids)
-  const alone = await measure('poll with a hint, process idle', () => poll(server.address, PAUSE_MS), idle)
+  const alone = await measure('poll with a hint, process idle', () => poll(PAUSE_MS), idle)
   const wirePerPoll = await wireBytes(PATH, formOf(0))
 
   await redis.forgetEverything()
@@ -215,8 +219,6 @@ try {
   while ((await readMetric(/^latchkey_held_polls (\d+)$/m)) < 0.98 * HELD) await sleep(500)
   const held = await measure('held poll', holdPolls, idle, 2)
   devices.stop()
-  const proxied = await measureProxy()
-  const crowded = await measureSharedCores(idle)
 
   const of = (part: keyof Spent) => ({
     poll: rounded(hinted[part]),
@@ -226,27 +228,12 @@ try {
     heldPoll: rounded(held[part]),
     codeRequest: rounded(codeRequest[part]),
     idleProcess: rounded(idle[part]),
-    sharedCore: rounded(Math.max(0, crowded[part] - alone[part])),
   })
   const origin = { command: 'npm run measure:plan', machine: await describeMachine({ query }) }
   const measured: Omit<MeasuredFigures, 'memory'> = {
     processor_microseconds: {
       ...origin,
-      figures: {
-        server: of('server'),
-        redis: of('redis'),
-        postgres: of('postgres'),
-        // What a request costs the proxy does not depend on what it asks.
-        haproxy: {
-          poll: proxied,
-          wakeUp: 0,
-          read: 0,
-          heldPoll: proxied,
-          codeRequest: proxied,
-          idleProcess: 0,
-          sharedCore: 0,
-        },
-      },
+      figures: { server: of('server'), redis: of('redis'), postgres: of('postgres') },
     },
     bytes: {
       ...origin,
@@ -267,48 +254,6 @@ try {
   redis.stop()
   postgres.remove()
   removeFolder(folder)
-}
-
-/** Microseconds of HAProxy for a poll. */
-async function measureProxy(): Promise<number> {
-  const proxy = await startProxy(folder, [server.address])
-  try {
-    const before = processorSeconds([proxy.pid])
-    const polls = await poll(proxy.address)
-    const each = ((processorSeconds([proxy.pid]) - before) * 1e6) / polls
-    console.log('HAProxy', { polls, microseconds: each })
-    return rounded(each)
-  } finally {
-    proxy.stop()
-  }
-}
-
-/** A poll, where there are more processes than cores. `idle`: as for `measure`, of one process. */
-async function measureSharedCores(idle: Spent): Promise<Spent> {
-  const others = await Promise.all(Array.from({ length: PROCESSES - 1 }, () => startServerProcess(environment)))
-  servers.push(...others)
-  const proxy = await startProxy(
-    folder,
-    servers.map(({ address }) => address),
-  )
-  try {
-    for (let round = 0; round < 3; round += 1) await poll(proxy.address)
-    const idleOfAll = {
-      server: PROCESSES * idle.server,
-      redis: PROCESSES * idle.redis,
-      postgres: PROCESSES * idle.postgres,
-    }
-    const fill = async () => {
-      await redis.forgetEverything()
-      await fillGate(redis, codes.ids)
-      return poll(proxy.address)
-    }
-    return await measure('poll with a hint, processes share cores', fill, idleOfAll)
-  } finally {
-    proxy.stop()
-    servers.splice(1)
-    await Promise.all(others.map((other) => other.kill('SIGTERM')))
-  }
 }
 
 function rounded(value: number): number {

@@ -3,8 +3,8 @@
  * and traffic, with the figures of figures.json. Pure. docs/scale.md, "Plan an installation".
  */
 
-/** Programs that take processor time. HAProxy is counted only if there are several cells. */
-export const PARTS = ['server', 'redis', 'postgres', 'haproxy'] as const
+/** Programs that take processor time. */
+export const PARTS = ['server', 'redis', 'postgres'] as const
 export type Part = (typeof PARTS)[number]
 
 /** Processor time in microseconds: of one request, or of one process that waits for requests, per second. */
@@ -19,8 +19,6 @@ export type Processor = {
   readonly heldPoll: number
   readonly codeRequest: number
   readonly idleProcess: number
-  /** Extra cost of a poll if processes share cores: other processes evict its data from the caches, and preempt it. */
-  readonly sharedCore: number
 }
 
 export type Figures = {
@@ -45,12 +43,10 @@ export type Demand = {
   readonly intervalSeconds: number
   /** A device whose code expires requests another one. */
   readonly lifetimeSeconds: number
-  readonly devicesPerCell: number
 }
 
 /** Rates of requests, and the number of processes, codes and held polls at any time. */
 export type Load = {
-  readonly cells: number
   readonly processes: number
   readonly codes: number
   readonly heldPolls: number
@@ -58,8 +54,6 @@ export type Load = {
   readonly readsPerSecond: number
   readonly heldPollsPerSecond: number
   readonly codeRequestsPerSecond: number
-  /** There are more processes than cores. */
-  readonly sharedCores: boolean
 }
 
 export type Cost = {
@@ -93,7 +87,6 @@ export function planFor(figures: Figures, demand: Demand): { readonly load: Load
 
 export function loadOf(figures: Figures, demand: Demand): Load {
   const { devices, held, intervalSeconds, lifetimeSeconds } = demand
-  const cells = Math.ceil(devices / demand.devicesPerCell)
   const polls = held ? 0 : devices / intervalSeconds
   const rates = {
     codes: devices,
@@ -102,25 +95,22 @@ export function loadOf(figures: Figures, demand: Demand): Load {
     readsPerSecond: Math.min(polls, devices / HINT_SECONDS),
     heldPollsPerSecond: held ? devices / Math.max(HOLD_SECONDS, intervalSeconds) : 0,
     codeRequestsPerSecond: devices / lifetimeSeconds,
-    sharedCores: false,
   }
   const busy = coresIfBusy(figures.processor.server, rates)
   const usableShare = BUSY - figures.processor.server.idleProcess / MICROSECONDS
-  const perCell = Math.max(1, Math.ceil(busy / cells / usableShare), Math.ceil(rates.heldPolls / cells / MAX_HELD))
-  return { cells, processes: cells * perCell, ...rates }
+  const processes = Math.max(1, Math.ceil(busy / usableShare), Math.ceil(rates.heldPolls / MAX_HELD))
+  return { processes, ...rates }
 }
 
-/** Separate from `loadOf`, so that a measurement can compare a load that it made itself. */
 export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): Cost {
   const { processor, bytes, memory } = figures
-  // Each cell has one Redis, or a cluster of as many as are needed.
-  const nodes = Math.max(load.cells, Math.ceil(coresIfBusy(processor.redis, load) / BUSY))
-  const loops = { server: load.processes, redis: nodes, postgres: load.processes, haproxy: load.processes }
-  const cores = (part: Part) =>
-    part === 'haproxy' && load.cells === 1 ? 0 : coresOf(processor[part], load, loops[part])
+  // One Redis, or a cluster of as many as are needed.
+  const nodes = Math.max(1, Math.ceil(coresIfBusy(processor.redis, load) / BUSY))
+  const loops = { server: load.processes, redis: nodes, postgres: load.processes }
+  const cores = (part: Part) => coresOf(processor[part], load, loops[part])
   const polls = load.pollsPerSecond + load.heldPollsPerSecond
   return {
-    cores: { server: cores('server'), redis: cores('redis'), postgres: cores('postgres'), haproxy: cores('haproxy') },
+    cores: { server: cores('server'), redis: cores('redis'), postgres: cores('postgres') },
     memory: {
       server: load.processes * memory.perProcess + load.heldPolls * memory.perHeldPoll,
       redis: load.codes * bytes.redisPerCode,
@@ -132,7 +122,7 @@ export function costOf(figures: Figures, load: Load, lifetimeSeconds: number): C
   }
 }
 
-type Rates = Omit<Load, 'cells' | 'processes'>
+type Rates = Omit<Load, 'processes'>
 
 /**
  * Of `loops` event loops. One that is busy for a part of the time is woken up by the rest of its polls:
@@ -153,17 +143,16 @@ const wakeUpsOf = ({ wakeUp }: Processor, { pollsPerSecond }: Rates) => (pollsPe
 
 function workOf(processor: Processor, rates: Rates): number {
   const microseconds =
-    rates.pollsPerSecond * (processor.poll + (rates.sharedCores ? processor.sharedCore : 0)) +
+    rates.pollsPerSecond * processor.poll +
     rates.readsPerSecond * processor.read +
     rates.heldPollsPerSecond * processor.heldPoll +
     rates.codeRequestsPerSecond * processor.codeRequest
   return microseconds / MICROSECONDS
 }
 
-/** Devices of a cell whose Redis is as busy as a processor may be: it has one thread. */
-export function largestCell(figures: Figures, demand: Demand): number {
-  const one = { ...demand, devicesPerCell: demand.devices }
-  const busy = coresIfBusy(figures.processor.redis, loadOf(figures, one))
+/** Devices with which one Redis is as busy as a processor may be: it has one thread. */
+export function devicesOfOneRedis(figures: Figures, demand: Demand): number {
+  const busy = coresIfBusy(figures.processor.redis, loadOf(figures, demand))
   return Math.floor((demand.devices * BUSY) / busy)
 }
 

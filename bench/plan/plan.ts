@@ -1,13 +1,13 @@
 /**
  * Prints what an installation needs for a number of waiting devices, from the figures of figures.json.
  *
- *   npm run plan -- --devices 100000000                 with and without held polls
- *   npm run plan -- --devices 100000000 --interval 10 --lifetime 900 --cell-devices 500000
- *   npm run plan                                        1, 10 and 100 million
+ *   npm run plan                                        100,000, 1 and 4 million
+ *   npm run plan -- --devices 500000                    with and without held polls
+ *   npm run plan -- --devices 500000 --interval 10 --lifetime 900
  */
 import { parseArgs } from 'node:util'
 import { readFigures } from './figures.ts'
-import { assumptionsOf, type Demand, largestCell, planFor } from './model.ts'
+import { assumptionsOf, type Demand, devicesOfOneRedis, planFor } from './model.ts'
 import { renderPlans } from './table.ts'
 
 const { values } = parseArgs({
@@ -15,7 +15,6 @@ const { values } = parseArgs({
     devices: { type: 'string' },
     interval: { type: 'string', default: '5' },
     lifetime: { type: 'string', default: '600' },
-    'cell-devices': { type: 'string', default: '1000000' },
   },
 })
 
@@ -25,7 +24,7 @@ const number = (name: keyof typeof values, text: string | undefined): number => 
   return value
 }
 
-const sizes = values.devices === undefined ? [1_000_000, 10_000_000, 100_000_000] : [number('devices', values.devices)]
+const sizes = values.devices === undefined ? [100_000, 1_000_000, 4_000_000] : [number('devices', values.devices)]
 const figures = readFigures()
 const demands = sizes.flatMap((devices) =>
   [false, true].map(
@@ -34,7 +33,6 @@ const demands = sizes.flatMap((devices) =>
       held,
       intervalSeconds: number('interval', values.interval),
       lifetimeSeconds: number('lifetime', values.lifetime),
-      devicesPerCell: number('cell-devices', values['cell-devices']),
     }),
   ),
 )
@@ -49,6 +47,6 @@ for (const held of [false, true]) {
     `\n${held ? 'With' : 'Without'} held polls, most depends on this: ${first?.text}. Twice as long, and ${percent} % of the processors are not needed.`,
   )
   console.log(
-    `One Redis, which has one thread, paces at most ${largestCell(figures, demand).toLocaleString('en')} devices: more in a cell need a Redis cluster.`,
+    `One Redis, which has one thread, paces at most ${devicesOfOneRedis(figures, demand).toLocaleString('en')} devices: more need a Redis cluster.`,
   )
 }

@@ -7,13 +7,11 @@ const NAMES: Readonly<Record<Part, string>> = {
   server: 'Latchkey',
   redis: 'Redis',
   postgres: 'PostgreSQL',
-  haproxy: 'HAProxy',
 }
 
 const ROWS: readonly (readonly [string, (plan: Plan) => string])[] = [
   ['waiting devices', ({ demand }) => whole(demand.devices)],
   ['polls are held', ({ demand }) => (demand.held ? 'yes' : 'no')],
-  ['cells', ({ load }) => whole(load.cells)],
   ['server processes', ({ load }) => whole(load.processes)],
   ['polls per second', ({ load }) => whole(load.pollsPerSecond + load.heldPollsPerSecond)],
   ['code requests per second', ({ load }) => whole(load.codeRequestsPerSecond)],

@@ -5,8 +5,8 @@ import {
   assumptionsOf,
   costOf,
   type Demand,
+  devicesOfOneRedis,
   type Figures,
-  largestCell,
   loadOf,
   PARTS,
   type Processor,
@@ -21,11 +21,10 @@ const processor = (poll: number, wakeUp = 0): Processor => ({
   heldPoll: 100,
   codeRequest: 1_000,
   idleProcess: 10_000,
-  sharedCore: 150,
 })
 
 const FIGURES: Figures = {
-  processor: { server: processor(50), redis: processor(5), postgres: processor(1), haproxy: processor(20) },
+  processor: { server: processor(50), redis: processor(5), postgres: processor(1) },
   bytes: {
     postgresPerCode: 400,
     walPerCode: 1_000,
@@ -41,13 +40,11 @@ const DEMAND: Demand = {
   held: false,
   intervalSeconds: 5,
   lifetimeSeconds: 500,
-  devicesPerCell: 1_000_000,
 }
 
 describe('the load', () => {
   test('a device polls once per interval, and its row is read once in the ten seconds of a hint', () => {
     expect(loadOf(FIGURES, DEMAND)).toMatchObject({
-      cells: 1,
       codes: 1_000_000,
       pollsPerSecond: 200_000,
       readsPerSecond: 100_000,
@@ -84,12 +81,6 @@ describe('the load', () => {
     }
     expect(loadOf(light, { ...DEMAND, held: true }).processes).toBe(50)
   })
-
-  test('every cell has whole processes of its own', () => {
-    const load = loadOf(FIGURES, { ...DEMAND, devices: 2_500_000 })
-    expect(load.cells).toBe(3)
-    expect(load.processes % 3).toBe(0)
-  })
 })
 
 describe('the cost', () => {
@@ -118,21 +109,8 @@ describe('the cost', () => {
     expect(costs(wakeUp)).toBeCloseTo(0.5 + 1 * (1 - costs(wakeUp) / processes), 6)
   })
 
-  test('a poll takes longer where processes share cores, which a plan does not assume', () => {
-    const load = loadOf(FIGURES, DEMAND)
-    expect(load.sharedCores).toBe(false)
-    const [own, shared] = [load, { ...load, sharedCores: true }].map((each) => costOf(FIGURES, each, 500).cores.server)
-    expect((shared ?? 0) - (own ?? 0)).toBeCloseTo(200_000 * 0.000_15, 6)
-  })
-
-  test('HAProxy is needed only in front of several cells', () => {
-    expect(planFor(FIGURES, DEMAND).cost.cores.haproxy).toBe(0)
-    expect(planFor(FIGURES, { ...DEMAND, devices: 2_000_000 }).cost.cores.haproxy).toBeGreaterThan(0)
-  })
-
-  test('one Redis is half busy with the devices of the largest cell', () => {
-    const devicesPerCell = largestCell(FIGURES, DEMAND)
-    const { cost, load } = planFor(FIGURES, { ...DEMAND, devices: devicesPerCell, devicesPerCell })
+  test('one Redis is half busy with as many devices as it paces at most', () => {
+    const { cost, load } = planFor(FIGURES, { ...DEMAND, devices: devicesOfOneRedis(FIGURES, DEMAND) })
     expect(cost.cores.redis - load.processes * 0.01).toBeCloseTo(0.5, 3)
   })
 })
