@@ -1,11 +1,10 @@
 /**
- * Nine projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
+ * Eight projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
  * also Chromium. `engines` has the contract and every layer of the server; `attacks` the catalogue of attacks; `clients` what talks
  * to the server: command line, client library, examples, proxies and other programs. `waiting` lets real time pass, a second at a
- * time: its files run after the others, several at once, because they leave the processor alone. So do those of `cells`, which start
- * several installations, and of `faults`, which take engines and processes away. `timing` measures time: its files run last and one
- * at a time, so that no other test slows them. A test of these four that fails is tried once more: another program may have had the
- * processor, while a fault is there the second time, too.
+ * time: its files run after the others, several at once, because they leave the processor alone. So do those of `faults`, which take
+ * engines and processes away. `timing` measures time: its files run last and one at a time, so that no other test slows them. A test
+ * of these three that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -52,9 +51,6 @@ const TIMING = [
   'server/test/http/web/picture.test.ts',
   'server/test/secrets/password.test.ts',
 ]
-
-/** Several installations each, so a third of the files on every change (.ci/run). */
-const CELLS = ['server/test/cells/*.test.ts']
 
 const BROWSER = ['server/test/browser/**']
 
@@ -103,7 +99,7 @@ export default defineConfig({
         test: {
           name: 'engines',
           include: ['server/test/**/*.test.ts'],
-          exclude: [...PURE, ...BROWSER, ...ATTACKS, ...CLIENTS, ...CELLS, ...WAITING, ...FAULTS, ...TIMING],
+          exclude: [...PURE, ...BROWSER, ...ATTACKS, ...CLIENTS, ...WAITING, ...FAULTS, ...TIMING],
           ...SHARED,
           ...ON_ENGINES,
           ...TOGETHER,
@@ -120,7 +116,6 @@ export default defineConfig({
           ...TOGETHER,
         },
       },
-      { test: { name: 'cells', include: CELLS, ...ON_ENGINES, ...AFTERWARDS } },
       { test: { name: 'faults', include: FAULTS, ...ON_ENGINES, ...AFTERWARDS } },
       { test: { name: 'waiting', include: WAITING, ...ON_ENGINES, ...AFTERWARDS } },
       {

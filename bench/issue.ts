@@ -7,7 +7,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import pg from 'pg'
-import { confirmDelivery } from '../server/src/flows/device/deliver.ts'
+import { settleDelivery } from '../server/src/flows/device/deliver.ts'
 import { pollDeviceCode } from '../server/src/flows/device/poll.ts'
 import { runWithin } from '../server/src/http/request-scope.ts'
 import { signDeviceCode } from '../server/src/secrets/device-code-text.ts'
@@ -133,7 +133,7 @@ function issue({ context, application }: TestService, deviceCode: string): Promi
     } as const
     const result = await pollDeviceCode(context, request)
     if (result.outcome !== 'accepted' || !result.ticket) throw new Error(`the poll was answered ${result.outcome}`)
-    await confirmDelivery(context, result.ticket)
+    await settleDelivery(context, result.ticket, true)
   })
 }
 

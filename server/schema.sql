@@ -142,57 +142,6 @@ begin
     hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
 end $$;
 
-CREATE FUNCTION public.refuse_moving() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-declare
-  fields jsonb;
-  key text;
-  its_bucket smallint;
-begin
-  if current_setting('latchkey.moving', true) = 'on' or not exists (select from bucket_moves) then
-    return case tg_op when 'DELETE' then old else new end;
-  end if;
-  -- Both, for a device code whose user releases it.
-  fields := case tg_op
-    when 'DELETE' then to_jsonb(old)
-    when 'INSERT' then to_jsonb(new)
-    else to_jsonb(old) || jsonb_strip_nulls(to_jsonb(new)) end;
-  key := fields ->> tg_argv[1];
-  its_bucket := case tg_argv[0]
-    when 'bucket' then key::smallint
-    when 'account' then (select bucket from accounts where id = key)
-    when 'user' then (select a.bucket from users u join accounts a on a.id = u.account_id where u.id = key)
-    when 'role' then (select a.bucket from roles r join accounts a on a.id = r.account_id where r.id = key)
-    when 'management_key' then
-      (select a.bucket from management_keys k join accounts a on a.id = k.account_id where k.id = key)
-  end;
-  if exists (select from bucket_moves where bucket = its_bucket) and (
-    -- The move has the exclusive lock while it copies for the last time. Whoever has the shared one is waited for.
-    not pg_try_advisory_xact_lock_shared(hashtextextended('bucket:' || its_bucket, 0))
-    or exists (select from bucket_moves where bucket = its_bucket and moved)
-    or exists (select from bucket_map m join this_cell t on m.cell <> t.cell where m.bucket = its_bucket)
-  ) then
-    raise lock_not_available using message = format('bucket %s is moving to another cell', its_bucket);
-  end if;
-  return case tg_op when 'DELETE' then old else new end;
-end $$;
-
-CREATE FUNCTION public.refuse_outside_home() RETURNS trigger
-    LANGUAGE plpgsql
-    AS $$
-begin
-  raise object_not_in_prerequisite_state using
-    message = format('%s is changed in the home cell only: %s', tg_table_name,
-      (select format('cell %s, %s', id, name) from cells where home));
-end $$;
-
-CREATE TABLE public.account_buckets (
-    slug text NOT NULL,
-    bucket smallint NOT NULL,
-    CONSTRAINT account_buckets_bucket_check CHECK ((bucket >= 0))
-);
-
 CREATE TABLE public.accounts (
     id text NOT NULL,
     slug text NOT NULL,
@@ -209,8 +158,6 @@ CREATE TABLE public.accounts (
     created_at timestamp with time zone NOT NULL,
     closed_at timestamp with time zone,
     erased_at timestamp with time zone,
-    bucket smallint DEFAULT 0 NOT NULL,
-    publisher boolean DEFAULT false NOT NULL,
     CONSTRAINT accounts_colour_check CHECK ((colour ~ '^#[0-9a-f]{6}$'::text)),
     CONSTRAINT accounts_erased_after_closed CHECK (((erased_at IS NULL) OR (closed_at IS NOT NULL))),
     CONSTRAINT accounts_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 200))),
@@ -311,17 +258,6 @@ ALTER TABLE public.application_requests ALTER COLUMN id ADD GENERATED ALWAYS AS 
     CACHE 1
 );
 
-CREATE TABLE public.application_revocations (
-    id bigint NOT NULL,
-    application_id text NOT NULL,
-    reason text,
-    decision text,
-    actor_kind text NOT NULL,
-    actor_id text NOT NULL,
-    actor_via text NOT NULL,
-    CONSTRAINT application_revocations_restores_decision CHECK (((reason IS NOT NULL) OR (decision IS NOT NULL)))
-);
-
 CREATE TABLE public.application_secrets (
     id text NOT NULL,
     application_id text NOT NULL,
@@ -338,7 +274,7 @@ CREATE TABLE public.application_secrets (
 
 CREATE TABLE public.application_test_modes (
     application_id text NOT NULL,
-    user_id text,
+    user_id text NOT NULL,
     key_id smallint NOT NULL,
     digest bytea NOT NULL,
     started_at timestamp with time zone NOT NULL,
@@ -465,42 +401,6 @@ CREATE TABLE public.authenticators (
     created_at timestamp with time zone NOT NULL
 );
 
-CREATE TABLE public.bucket_map (
-    bucket smallint NOT NULL,
-    cell smallint NOT NULL,
-    version bigint NOT NULL,
-    state text DEFAULT 'settled'::text NOT NULL,
-    CONSTRAINT bucket_map_bucket_check CHECK ((bucket >= 0)),
-    CONSTRAINT bucket_map_state_check CHECK ((state = ANY (ARRAY['settled'::text, 'moving'::text])))
-);
-
-CREATE TABLE public.bucket_moves (
-    bucket smallint NOT NULL,
-    source smallint NOT NULL,
-    target smallint NOT NULL,
-    moved boolean DEFAULT false NOT NULL,
-    started_at timestamp with time zone NOT NULL,
-    arriving boolean DEFAULT false NOT NULL,
-    CONSTRAINT bucket_moves_elsewhere CHECK ((source <> target))
-);
-
-CREATE TABLE public.cell_map (
-    only_row boolean DEFAULT true NOT NULL,
-    version bigint NOT NULL,
-    CONSTRAINT cell_map_one_row CHECK (only_row)
-);
-
-CREATE TABLE public.cells (
-    id smallint NOT NULL,
-    name text NOT NULL,
-    address text NOT NULL,
-    home boolean DEFAULT false NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    CONSTRAINT cells_address_check CHECK (((length(address) >= 1) AND (length(address) <= 300))),
-    CONSTRAINT cells_id_check CHECK (((id >= 0) AND (id <= 99))),
-    CONSTRAINT cells_name_check CHECK ((name ~ '^[a-z0-9]([a-z0-9-]{0,30}[a-z0-9])?$'::text))
-);
-
 CREATE TABLE public.code_entries (
     at timestamp with time zone NOT NULL,
     account_id text NOT NULL,
@@ -511,14 +411,6 @@ CREATE TABLE public.code_entries (
     requested_network cidr,
     device_code_id uuid,
     CONSTRAINT code_entries_outcome_check CHECK ((outcome = ANY (ARRAY['claimed'::text, 'missed'::text, 'known'::text])))
-);
-
-CREATE TABLE public.code_prefixes (
-    prefix text NOT NULL,
-    cell smallint NOT NULL,
-    previous_cell smallint,
-    changed_at timestamp with time zone NOT NULL,
-    CONSTRAINT code_prefixes_prefix_check CHECK ((prefix ~ '^[0-9]{2}$'::text))
 );
 
 CREATE TABLE public.counted_days (
@@ -549,9 +441,6 @@ CREATE TABLE public.device_codes (
     outcome text,
     idempotency_key text,
     used_at timestamp with time zone,
-    handed_to smallint,
-    issued_by smallint,
-    handovers integer DEFAULT 0 NOT NULL,
     claimed_as text,
     closed_by text,
     taken_from text,
@@ -587,7 +476,6 @@ CREATE TABLE public.dialogs (
     leased_until timestamp with time zone,
     idempotency_key text,
     used_at timestamp with time zone,
-    handed_to smallint,
     CONSTRAINT dialogs_code_challenge_check CHECK ((code_challenge ~ '^[A-Za-z0-9_-]{43}$'::text)),
     CONSTRAINT dialogs_decided_by_user CHECK (((decided_at IS NULL) = (user_id IS NULL))),
     CONSTRAINT dialogs_delivered_has_grant CHECK ((((lease_id IS NULL) AND (used_at IS NULL)) OR (grant_id IS NOT NULL))),
@@ -640,7 +528,6 @@ CREATE TABLE public.grants (
     revoked_at timestamp with time zone,
     revocation_reason text,
     revoked_by_decision text,
-    bucket smallint DEFAULT 0 NOT NULL,
     CONSTRAINT grants_decision_is_review CHECK (((revoked_by_decision IS NULL) OR (revocation_reason = 'revoked_by_review'::text))),
     CONSTRAINT grants_id_check CHECK ((id ~ '^grt_[0-9a-z]{20}$'::text)),
     CONSTRAINT grants_key_change_complete CHECK (((key_changed_at IS NULL) = (previous_key_id IS NULL))),
@@ -1029,13 +916,6 @@ ALTER TABLE public.suspension_rules ALTER COLUMN version ADD GENERATED ALWAYS AS
     CACHE 1
 );
 
-CREATE TABLE public.this_cell (
-    only_row boolean DEFAULT true NOT NULL,
-    cell smallint NOT NULL,
-    revocations_applied bigint DEFAULT 0 NOT NULL,
-    CONSTRAINT this_cell_one_row CHECK (only_row)
-);
-
 CREATE TABLE public.user_roles (
     user_id text NOT NULL,
     role_id text NOT NULL,
@@ -1123,9 +1003,6 @@ CREATE TABLE public.webhook_endpoints (
     CONSTRAINT webhook_endpoints_url_check CHECK ((length(url) <= 2000))
 );
 
-ALTER TABLE ONLY public.account_buckets
-    ADD CONSTRAINT account_buckets_pkey PRIMARY KEY (slug);
-
 ALTER TABLE ONLY public.accounts
     ADD CONSTRAINT accounts_pkey PRIMARY KEY (id);
 
@@ -1149,9 +1026,6 @@ ALTER TABLE ONLY public.application_proposals
 
 ALTER TABLE ONLY public.application_requests
     ADD CONSTRAINT application_requests_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.application_revocations
-    ADD CONSTRAINT application_revocations_pkey PRIMARY KEY (id);
 
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_digest_key UNIQUE (digest);
@@ -1188,24 +1062,6 @@ ALTER TABLE ONLY public.audit_seals
 
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_pkey PRIMARY KEY (user_id);
-
-ALTER TABLE ONLY public.bucket_map
-    ADD CONSTRAINT bucket_map_pkey PRIMARY KEY (bucket);
-
-ALTER TABLE ONLY public.bucket_moves
-    ADD CONSTRAINT bucket_moves_pkey PRIMARY KEY (bucket);
-
-ALTER TABLE ONLY public.cell_map
-    ADD CONSTRAINT cell_map_pkey PRIMARY KEY (only_row);
-
-ALTER TABLE ONLY public.cells
-    ADD CONSTRAINT cells_name_key UNIQUE (name);
-
-ALTER TABLE ONLY public.cells
-    ADD CONSTRAINT cells_pkey PRIMARY KEY (id);
-
-ALTER TABLE ONLY public.code_prefixes
-    ADD CONSTRAINT code_prefixes_pkey PRIMARY KEY (prefix);
 
 ALTER TABLE ONLY public.counted_days
     ADD CONSTRAINT counted_days_pkey PRIMARY KEY (day);
@@ -1321,9 +1177,6 @@ ALTER TABLE ONLY public.spent_challenges
 ALTER TABLE ONLY public.suspension_rules
     ADD CONSTRAINT suspension_rules_pkey PRIMARY KEY (version);
 
-ALTER TABLE ONLY public.this_cell
-    ADD CONSTRAINT this_cell_pkey PRIMARY KEY (only_row);
-
 ALTER TABLE ONLY public.user_roles
     ADD CONSTRAINT user_roles_pkey PRIMARY KEY (user_id, role_id);
 
@@ -1402,8 +1255,6 @@ CREATE INDEX audit_events_reports_idx ON ONLY public.audit_events USING btree (a
 CREATE INDEX audit_events_request_id_idx ON ONLY public.audit_events USING btree (request_id) WHERE (request_id IS NOT NULL);
 
 CREATE INDEX audit_events_xid_id_idx ON ONLY public.audit_events USING btree (xid, id);
-
-CREATE UNIQUE INDEX cells_one_home_idx ON public.cells USING btree (home) WHERE home;
 
 CREATE INDEX code_entries_account_id_at_idx ON public.code_entries USING btree (account_id, at);
 
@@ -1550,9 +1401,6 @@ ALTER TABLE ONLY public.application_proposals
 ALTER TABLE ONLY public.application_requests
     ADD CONSTRAINT application_requests_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
-ALTER TABLE ONLY public.application_revocations
-    ADD CONSTRAINT application_revocations_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
-
 ALTER TABLE ONLY public.application_secrets
     ADD CONSTRAINT application_secrets_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);
 
@@ -1574,20 +1422,11 @@ ALTER TABLE ONLY public.applications
 ALTER TABLE ONLY public.authenticators
     ADD CONSTRAINT authenticators_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
 
-ALTER TABLE ONLY public.bucket_map
-    ADD CONSTRAINT bucket_map_cell_fkey FOREIGN KEY (cell) REFERENCES public.cells(id);
-
 ALTER TABLE ONLY public.code_entries
     ADD CONSTRAINT code_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
 
 ALTER TABLE ONLY public.code_entries
     ADD CONSTRAINT code_entries_user_id_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
-
-ALTER TABLE ONLY public.code_prefixes
-    ADD CONSTRAINT code_prefixes_cell_fkey FOREIGN KEY (cell) REFERENCES public.cells(id);
-
-ALTER TABLE ONLY public.code_prefixes
-    ADD CONSTRAINT code_prefixes_previous_cell_fkey FOREIGN KEY (previous_cell) REFERENCES public.cells(id);
 
 ALTER TABLE ONLY public.dialogs
     ADD CONSTRAINT dialogs_application_id_fkey FOREIGN KEY (application_id) REFERENCES public.applications(id);

@@ -2,14 +2,12 @@
  * Composition root: builds the context from the configuration, starts and stops the service. The only file that imports
  * every layer.
  */
-import { createCellLink } from './cell-link.ts'
 import { CommandRefused } from './cli/client/output.ts'
 import { type Config, everyOption, readConfig } from './config.ts'
 import { createDns } from './dns.ts'
 import { createEvents } from './events.ts'
 import { createApplicationCopy } from './flows/applications/cache.ts'
 import { createUsageCounters } from './flows/applications/usage-counters.ts'
-import { createCells } from './flows/cells/cells.ts'
 import type { Context } from './flows/context.ts'
 import { createDecisionFeed } from './flows/device/decision-feed.ts'
 import { createHeldPolls } from './flows/device/held-polls.ts'
@@ -52,7 +50,6 @@ import { createCredentialVerifier } from './secrets/credentials.ts'
 import { createDeviceCodeVerifier } from './secrets/device-code-text.ts'
 import { createPasswords } from './secrets/password.ts'
 import { markOperatorsAccount } from './store/accounts/accounts.ts'
-import { readThisCell } from './store/cells/map.ts'
 import { createBatchedReads } from './store/device/batched-reads.ts'
 import { createConfirmedCommits } from './store/postgres/confirmed-commits.ts'
 import { pendingMigrations } from './store/postgres/migrate.ts'
@@ -88,15 +85,6 @@ export async function createContext(
     commits,
   })
   const db = traced ? tracePostgres(postgres) : postgres
-  const cells =
-    config.cell === null
-      ? null
-      : createCells(config.cell, db, createCellLink(config.keys, readRequestId), config.deviceCodeLifetimeMs)
-  // Before Redis is connected: an open connection would keep a process alive whose start has failed.
-  await cells?.refresh().catch(async (error) => {
-    await db.close()
-    throw error
-  })
   const load = createLoad({ config, db, events })
   const link =
     config.redisUrl === null
@@ -112,7 +100,6 @@ export async function createContext(
     db,
     commits,
     journal,
-    cells,
     reads: createBatchedReads(db.reads),
     gate: traced ? traceGate(gate, where) : gate,
     decisions: createDecisionFeed(db.reads, gate, heldPolls),
@@ -150,7 +137,6 @@ export async function closeContext(context: Context): Promise<void> {
   context.mailer?.close()
   context.load.close()
   context.decisionBus.close()
-  context.cells?.close()
   await Promise.all([context.gate.close(), context.db.close()])
 }
 
@@ -238,7 +224,6 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   }
   await noteActivity(context)
   if (operatorAccount !== null) await markOperatorsAccount(context.db, operatorAccount)
-  await checkCell(context)
   await context.applications.refresh()
   await context.grantCache.pull()
   await context.decisions.pull()
@@ -246,14 +231,6 @@ async function prepare(context: Context, server: HttpServer): Promise<string> {
   // If the count fails or times out, user codes are a few digits longer until the next count.
   await context.liveCodes.recount().catch((error) => context.events.taskFailed('counting live codes', error))
   return server.listen(host, port)
-}
-
-/** A process with the database of another cell would issue codes that nobody finds. */
-async function checkCell({ config, db }: Context): Promise<void> {
-  const cell = await readThisCell(db)
-  if (cell === config.cell) return
-  const ofDatabase = cell === null ? 'no cell: run "latchkey cell init" or "latchkey cell add"' : `cell ${cell}`
-  throw new CommandRefused(`CELL is ${config.cell ?? 'not set'}, and the database belongs to ${ofDatabase}.`)
 }
 
 /** Runs until SIGTERM or SIGINT, then stops gracefully. A second signal exits at once. */

@@ -328,14 +328,6 @@ export const options = {
     example: '50',
     parse: whole(0, 60_000),
   }),
-  cell: option<number | null>({
-    env: 'CELL',
-    fallback: '',
-    about:
-      'Number of the cell that this process belongs to, 0 to 99, in an installation that is divided into [cells](scale.md#cells). `latchkey cell init` and `latchkey cell add` set them up. All cells have the same `LATCHKEY_KEYS` and `DEVICE_CODE_LIFETIME`. If unset, the installation is not divided.',
-    example: '1',
-    parse: (text) => (text === '' ? null : whole(0, 99)(text)),
-  }),
   ...restoreSettings,
   ...telemetrySettings,
   drainMs: option({

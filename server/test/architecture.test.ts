@@ -18,7 +18,6 @@ const LAYERS = [
     'telemetry',
     'mail.ts',
     'outbound.ts',
-    'cell-link.ts',
     'geoip.ts',
     'host-service.ts',
     'dns.ts',

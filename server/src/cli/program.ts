@@ -100,11 +100,6 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     define: async (command) => (await import('./audit.ts')).defineAudit(command),
   },
   {
-    name: 'cell',
-    about: 'Cells of a divided installation.',
-    define: async (command) => (await import('./cell.ts')).defineCell(command),
-  },
-  {
     name: 'restore',
     about: 'What a restore of PostgreSQL from a backup undid.',
     define: async (command) => (await import('./restore.ts')).defineRestore(command),

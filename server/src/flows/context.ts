@@ -28,7 +28,6 @@ import type { Journal } from '../store/restore/journal.ts'
 import type { Counts } from '../telemetry/counts.ts'
 import type { ApplicationCopy } from './applications/cache.ts'
 import type { UsageCounters } from './applications/usage-counters.ts'
-import type { Cells } from './cells/cells.ts'
 import type { DecisionFeed } from './device/decision-feed.ts'
 import type { HeldPolls } from './device/held-polls.ts'
 import type { LiveCodes } from './device/live-codes.ts'
@@ -46,8 +45,6 @@ export type Context = {
   readonly commits: ConfirmedCommits
   /** Null: REVOCATION_JOURNAL is not set. */
   readonly journal: Journal | null
-  /** Null: CELL is not set, the installation is not divided. */
-  readonly cells: Cells | null
   readonly reads: BatchedReads
   readonly gate: Gate
   readonly decisions: DecisionFeed

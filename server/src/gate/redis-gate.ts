@@ -1,5 +1,5 @@
 /**
- * Gate on Valkey or Redis (a single server, a cluster, or behind Redis Sentinel), shared by all processes of a cell. It
+ * Gate on Valkey or Redis (a single server, a cluster, or behind Redis Sentinel), shared by all processes. It
  * has two small keys per code, pace and hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as
  * one script call, which costs a seventh of two commands per poll
  * (docs/decisions/0006-the-gate-polls-redis-in-batches.md).

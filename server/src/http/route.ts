@@ -57,10 +57,6 @@ export type Endpoint = RouteKey & {
    */
   readonly dialect: 'interface' | 'standard' | 'plain' | 'manage' | 'scim'
   readonly operation: Operation
-  /** Answers with a new user code. A cell that has no prefixes for them yet forwards the request. */
-  readonly issuesCodes?: true
-  /** Only the home cell can answer; others forward the request. */
-  readonly atHome?: true
 }
 
 /** Route for browsers on the base host. */

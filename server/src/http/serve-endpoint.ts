@@ -1,16 +1,13 @@
 /** Server of the routes for programs: reads the request, calls the handler, writes its answer in the path's format. */
 import type { IncomingMessage } from 'node:http'
-import type { Cell } from '../core/cells/map.ts'
-import { Refusal } from '../core/refusal.ts'
 import type { Context } from '../flows/context.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
-import type { Forwarder } from './cells/forward.ts'
 import type { RequestAddressReader } from './client-address.ts'
 import { MAX_BODY_BYTES } from './form.ts'
 import { singleHeader } from './header.ts'
 import { parseJson } from './json-body.ts'
-import { type FormFields, MAX_PARAMETERS, type ParameterRules, readParameters } from './parameters.ts'
+import { MAX_PARAMETERS, type ParameterRules, readParameters } from './parameters.ts'
 import { recordRequest } from './record-request.ts'
 import type { ApiRequest, Endpoint, Segments } from './route.ts'
 import { type FormRules, type PathRoutes, receive } from './router.ts'
@@ -39,15 +36,7 @@ export function formatOf(path: string): Format {
   return path.startsWith('/oauth/') || path.startsWith('/.well-known/') ? 'standard' : 'json'
 }
 
-/** A request that another cell has to answer. */
-export type RequestToForward = {
-  readonly to: Cell
-  readonly body: Buffer
-  /** Answers a poll without the other cell, as pending. Null: it is not a poll. */
-  readonly answerHere: (() => Promise<void>) | null
-}
-
-/** Throws a Refusal if the body cannot be read. `send` writes the response, unless the request has to be forwarded. */
+/** Throws a Refusal if the body cannot be read. `send` writes the response. */
 export type EndpointServer = (
   request: IncomingMessage,
   found: PathRoutes<Endpoint>,
@@ -55,35 +44,23 @@ export type EndpointServer = (
   query: string,
   draining: boolean,
   send: (answer: Answer) => void,
-) => Promise<RequestToForward | null>
+) => Promise<void>
 
-/** `forwarder`: null in an installation that is not divided. */
-export function createEndpointServer(
-  context: Context,
-  addressOf: RequestAddressReader,
-  forwarder: Forwarder | null,
-): EndpointServer {
+export function createEndpointServer(context: Context, addressOf: RequestAddressReader): EndpointServer {
   return async (request, found, segments, query, draining, send) => {
-    if (isPreflight(request, found)) {
-      send(preflight(found))
-      return null
-    }
+    if (isPreflight(request, found)) return send(preflight(found))
     const received = receive(request, found, query, rules)
     // No endpoint restricts the origin, so the method is the only reason.
     if ('refusal' in received) {
       const message = `The method is not allowed for this path. Use ${found.allow.replace(/, (\w+)$/, ' or $1')}.`
-      send({ refusal: 'method_not_allowed', message, allow: found.allow })
-      return null
+      return send({ refusal: 'method_not_allowed', message, allow: found.allow })
     }
     const { route } = received
     // A verification has no body, and is faster without the promise.
     const form = received.form && (await received.form)
     const repeats = { isRead: isReadBy(route) }
-    const readAll = () => readParameters(query, isJson(route) ? undefined : form, repeats)
-    const parameters = forwarder ? readOrNull(readAll) : null
-    const to = forwarder && cellToForwardTo(forwarder, route, request, segments, parameters)
-    const asked = {
-      parameters: () => parameters ?? readAll(),
+    const asked: ApiRequest = {
+      parameters: () => readParameters(query, isJson(route) ? undefined : form, repeats),
       form: () => readParameters('', form, repeats),
       json: () => parseJson(form),
       segments,
@@ -98,14 +75,9 @@ export function createEndpointServer(
       },
     }
     const readQuery = query.includes('secret') ? () => readParameters(query, undefined, repeats) : null
-    const answering = { route, asked, readQuery, send }
-    if (to) {
-      // Requests with a device code are polls, on every path.
-      const isPoll = parameters?.get('device_code') !== undefined
-      return { to, body: form?.bytes ?? EMPTY, answerHere: isPoll ? () => answerHere(context, answering) : null }
-    }
-    await answerHere(context, answering)
-    return null
+    const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
+    send(answer)
+    recordRequest(context, route, asked, readQuery, answer)
   }
 }
 
@@ -133,45 +105,4 @@ const preflight = ({ allow }: PathRoutes<Endpoint>): Answer => ({
 /** Null: no parameter may be repeated, as RFC 6749, section 3.1, requires, and as is safer where a gateway asks. */
 function isReadBy({ dialect, operation: { form } }: Endpoint): ParameterRules['isRead'] {
   return dialect === 'interface' && form ? (name) => isRead(form, name) : null
-}
-
-type Answering = {
-  readonly route: Endpoint
-  readonly asked: ApiRequest
-  /** Null: the query has no secret for sure. */
-  readonly readQuery: (() => FormFields) | null
-  readonly send: (answer: Answer) => void
-}
-
-async function answerHere(context: Context, { route, asked, readQuery, send }: Answering): Promise<void> {
-  const answer = await route.handler(context, asked).catch((error: unknown) => answerToError(context, error))
-  send(answer)
-  recordRequest(context, route, asked, readQuery, answer)
-}
-
-/** Null: this cell. `known`: null if the parameters cannot be read. */
-function cellToForwardTo(
-  forwarder: Forwarder,
-  { issuesCodes, atHome }: Endpoint,
-  request: IncomingMessage,
-  { account }: Segments,
-  known: FormFields | null,
-): Cell | null {
-  if (issuesCodes) return forwarder.cellForNewCode(request)
-  if (atHome) return forwarder.homeCell(request)
-  // An account's id says nothing of its cell.
-  if (account !== undefined && !account.startsWith('acc_')) return forwarder.cellOfSlug(request, account)
-  return known && forwarder.cellOfCodeOrCredential(request, known)
-}
-
-const EMPTY = Buffer.alloc(0)
-
-/** Null: they cannot be read. The handler answers that. */
-function readOrNull(read: () => FormFields): FormFields | null {
-  try {
-    return read()
-  } catch (error) {
-    if (error instanceof Refusal) return null
-    throw error
-  }
 }

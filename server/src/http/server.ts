@@ -6,17 +6,13 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { type AddressInfo, Server as NetServer, type Socket } from 'node:net'
 import { setImmediate } from 'node:timers/promises'
-import type { Cell } from '../core/cells/map.ts'
 import { Refusal, type RefusalCode, refusals } from '../core/refusal.ts'
 import { accountOrigin } from '../flows/accounts/address.ts'
-import { QUESTIONS } from '../flows/cells/cells.ts'
 import type { Context } from '../flows/context.ts'
 import { findAsset } from '../pages/ui/assets.ts'
 import { createRequestId } from '../secrets/random.ts'
 import type { Answer, Format } from './answer.ts'
 import { answerToError } from './answer-to-error.ts'
-import { createForwarder } from './cells/forward.ts'
-import { createCellServer } from './cells/questions.ts'
 import { createAddressReader } from './client-address.ts'
 import { singleHeader } from './header.ts'
 import { createHostReader } from './hosts.ts'
@@ -27,7 +23,7 @@ import { pathsOf } from './route.ts'
 import { createRouter } from './router.ts'
 import { basePages, everyEndpoint, routes } from './routes.ts'
 import { type SecurityHeaders, securityHeaders } from './security-headers.ts'
-import { createEndpointServer, formatOf, type RequestToForward } from './serve-endpoint.ts'
+import { createEndpointServer, formatOf } from './serve-endpoint.ts'
 import { traceRequest } from './trace-request.ts'
 import { pageRoutes } from './web/account-routes.ts'
 import { respondAsset } from './web/respond.ts'
@@ -92,14 +88,8 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const { requests } = context.counts
   const openScope = createScopeOpener(context.config.trustProxy)
   const addressBehindProxy = createAddressReader(context.config.trustProxy)
-  const { cells } = context
-  const forwarder =
-    cells && createForwarder(cells, context.config.keys, context.applications.now, context.counts.forwarded)
-  const addressOf = (request: IncomingMessage) => {
-    const forwarded = forwarder?.forwarded(request)
-    if (forwarded) return forwarded.address
-    return addressBehindProxy(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
-  }
+  const addressOf = (request: IncomingMessage) =>
+    addressBehindProxy(request.socket.remoteAddress, singleHeader(request, 'x-forwarded-for'))
   const slugOf = createHostReader(context.config.publicUrl)
   const security = securityHeaders(context.config.publicUrl)
   const afterwards = new Set<Promise<void>>()
@@ -122,10 +112,9 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     requests.leased(1)
     track(after.finally(() => requests.leased(-1)))
   }
-  const serveEndpoint = createEndpointServer(context, addressOf, forwarder)
+  const serveEndpoint = createEndpointServer(context, addressOf)
   const serveAccount = createAccountServer(context, addressOf, track)
   const serveBase = createBaseServer(context, addressOf)
-  const serveCell = cells && createCellServer(context, cells)
 
   const serve = async (request: IncomingMessage, response: ServerResponse, scope: RequestScope): Promise<void> => {
     const startedAt = performance.now()
@@ -135,33 +124,14 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
       if (hasNoHost(request)) throw new Refusal('invalid_request')
       const slug = slugOf(request)
       const { path, query } = removeQuery(request)
-      if (serveCell && path.startsWith(QUESTIONS)) return await serveCell(request, response, path)
-      const forward = async (to: Cell, body: Buffer | null, answerHere: RequestToForward['answerHere'] = null) => {
-        const target = query === '' ? path : `${path}?${query}`
-        if (draining) response.setHeader('connection', 'close')
-        await forwarder?.forward({
-          to,
-          body,
-          answerHere,
-          request,
-          response,
-          target,
-          requestId: scope.id,
-          address: addressOf(request),
-          onHeld: (ms) => {
-            scope.heldMs += ms
-          },
-        })
-      }
       const endpoint = findEndpoint(path)
       if (endpoint && slug === null) {
         const { found, segments } = endpoint
         scope.route = found.path
         format = formatOf(path)
-        const toForward = await serveEndpoint(request, found, segments, query, stopping, (given) =>
+        return await serveEndpoint(request, found, segments, query, stopping, (given) =>
           answer(response, scope, format, given),
         )
-        return toForward ? await forward(toForward.to, toForward.body, toForward.answerHere) : undefined
       }
       if (draining) response.setHeader('connection', 'close')
       const asset = path === context.serviceLogo?.path ? context.serviceLogo : findAsset(path)
@@ -176,16 +146,12 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
           throw new Refusal('misdirected', `The API is served only at ${context.config.publicUrl}.`)
         }
         scope.route = found?.path ?? NO_ROUTE
-        const to = forwarder?.cellOfSlug(request, slug)
-        const forwardPage = to ? () => forward(to, null) : null
-        return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found, forwardPage })
+        return await serveAccount(request, response, { requestId: scope.id, slug, path, query, found })
       }
       const found = path === '/' && !acceptsPage(request) ? undefined : basePageRouter.get(path)
       if (found) {
         scope.route = found.path
-        const to = forwarder?.cellOfCodeOrCredential(request, new URLSearchParams(query))
-        const forwardPage = to ? () => forward(to, null) : null
-        return await serveBase(request, response, { requestId: scope.id, path, query, found, forwardPage })
+        return await serveBase(request, response, { requestId: scope.id, path, query, found })
       }
       format = formatOf(path)
       if (!isOnAccountHosts(path)) throw notFound(path, format)
@@ -203,8 +169,7 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
   const receive = (request: IncomingMessage, response: ServerResponse) => {
     // A response without a socket is pipelined: it waits behind an earlier response on the connection.
     if (response.socket === null && exceedsPipelineLimit(request.socket, response)) return void request.socket.destroy()
-    const requestId = forwarder?.forwarded(request)?.requestId
-    const scope = requestId === undefined ? openScope(request) : { ...openScope(request), id: requestId }
+    const scope = openScope(request)
     const work = () => serve(request, response, scope)
     return runWithin(scope, traced ? () => traceRequest(request, response, scope, work) : work)
   }
@@ -229,7 +194,6 @@ export function createHttpServer(context: Context, traced: boolean): HttpServer 
     drain: (how) => {
       draining = true
       stopping = how === 'stop'
-      forwarder?.stopHolding()
       // Not http.Server's own: it would also close idle connections, on which a request may be on its way.
       if (how === 'replace') NetServer.prototype.close.call(server)
     },

@@ -11,7 +11,6 @@ import { countDays } from '../flows/applications/days.ts'
 import { recheckPublisher } from '../flows/applications/recheck-publisher.ts'
 import { createSealer } from '../flows/audit/seal.ts'
 import type { Context } from '../flows/context.ts'
-import { applyRevocations } from '../flows/grants/revoke-of-application.ts'
 import { dropRetiredKeys } from '../flows/operator/retire-key.ts'
 import { noteActivity } from '../flows/restore/activity.ts'
 import { completeJournal, hasNewHistory, settleRestore } from '../flows/restore/settle.ts'
@@ -35,12 +34,6 @@ const DECISIONS_MS = 250
 
 /** With Redis, which announces decisions at once: only one whose announcement was lost waits for so long. */
 const DECISIONS_WITH_REDIS_MS = 750
-
-/** After a bucket has moved, changes of its accounts are refused until the process has read the new map. */
-const CELL_MAP_MS = 100
-
-/** With a second for the caches of grants, other cells revoke within two seconds what the home cell has revoked. */
-const REVOCATIONS_MS = 250
 
 /** Only the first use of a day and of a generation is stored, so the uses of one second fit into one statement. */
 const USES_MS = 1_000
@@ -133,13 +126,8 @@ export function startBackground(context: Context): Background {
       return AWAY
     }
   }
-  const { cells } = context
-  /** For tasks that change applications, which only the home cell does. */
-  const atHome = (task: () => Promise<unknown>) => async () => (!cells || cells.isHome() ? task() : null)
-  const elsewhere = (task: () => Promise<unknown>) => async () => (cells?.isHome() ? null : task())
   const webhooks = createWebhookSender(context)
   const sealer = createSealer(context)
-  const revokeHere = () => applyRevocations(context.db)
   const decisionsMs = context.config.redisUrl === null ? DECISIONS_MS : DECISIONS_WITH_REDIS_MS
   const tasks = [
     repeat(context, 'pulling applications', REFRESH_MS, refresh),
@@ -158,14 +146,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'saving early polls', EARLY_POLLS_MS, () => context.earlyPolls.save()),
     repeat(context, 'saving refusals', REFUSALS_MS, () => saveRefusals(context)),
     repeat(context, 'recording refusals', RECORD_REFUSALS_MS, () => recordRefusals(context.db)),
-    ...(cells ? [repeat(context, 'reading the map of cells', CELL_MAP_MS, () => cells.refresh())] : []),
-    ...(cells ? [repeat(context, 'applying revocations', REVOCATIONS_MS, elsewhere(revokeHere))] : []),
-    repeat(
-      context,
-      'judging applications',
-      JUDGE_MS,
-      atHome(() => judgeApplications(context)),
-    ),
+    repeat(context, 'judging applications', JUDGE_MS, () => judgeApplications(context)),
     repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run()),
@@ -176,12 +157,7 @@ export function startBackground(context: Context): Background {
     repeat(context, 'erasing closed accounts', ERASE_MS, () => eraseClosedAccounts(context.db)),
     repeat(context, 'counting live codes', RECOUNT_MS, () => context.liveCodes.recount()),
     repeat(context, 'counting days', COUNT_DAYS_MS, () => countDays(context)),
-    repeat(
-      context,
-      'checking publishers',
-      PUBLISHER_MS,
-      atHome(() => recheckPublisher(context)),
-    ),
+    repeat(context, 'checking publishers', PUBLISHER_MS, () => recheckPublisher(context)),
     repeat(context, 'sweeping', SWEEP_MS, async () => {
       await sweep(context.db, context.config)
     }),

@@ -7,14 +7,14 @@ import { accessTokenExpiry, type Grant } from '../core/grants/grant.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
 import { createVerifiedCache } from './recent.ts'
-import { type RoutedText, sign, verify } from './signed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /** secret of the grant 16 | generation 4 | expiry 5 */
-const accessToken: RoutedText = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, bucket: 'any' }
+const accessToken: SignedText = { prefix: 'lka_', purpose: 'access-token', bodyBytes: 25, reserved: true }
 /** secret of the grant 16 | generation 4 */
-const refreshToken: RoutedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, bucket: 'any' }
+const refreshToken: SignedText = { prefix: 'lkr_', purpose: 'refresh-token', bodyBytes: 20, reserved: true }
 /** secret of the grant 16 | key generation 4 */
-const accessKey: RoutedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, bucket: 'any' }
+const accessKey: SignedText = { prefix: 'lkk_', purpose: 'access-key', bodyBytes: 20, reserved: true }
 
 /** The grant's key was removed from LATCHKEY_KEYS: its credentials are invalid, and no new ones are signed. */
 export class RetiredKey extends Error {
@@ -36,14 +36,13 @@ export function makeTokenSet(keys: Keyset, grant: GrantWithSecret, issuedAt: num
   const key = keyOf(keys, grant)
   const body = reference(grant.secret, grant.generation)
   return {
-    accessToken: sign({ ...accessToken, bucket: grant.bucket }, key, Buffer.concat([body, expiry])),
-    refreshToken: sign({ ...refreshToken, bucket: grant.bucket }, key, body),
+    accessToken: sign(accessToken, key, Buffer.concat([body, expiry])),
+    refreshToken: sign(refreshToken, key, body),
   }
 }
 
 export function makeAccessKey(keys: Keyset, grant: GrantWithSecret): string {
-  const kind = { ...accessKey, bucket: grant.bucket }
-  return sign(kind, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
+  return sign(accessKey, keyOf(keys, grant), reference(grant.secret, grant.keyGeneration))
 }
 
 export type VerifiedCredential =

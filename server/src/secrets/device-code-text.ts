@@ -3,10 +3,9 @@
  * MAC covers the application id, so a code of another application fails like a forged one.
  */
 import type { Variant } from '../core/device/code.ts'
-import { BUCKET } from './bucket.ts'
 import type { Keyset } from './keyset.ts'
 import { createVerifiedCache } from './recent.ts'
-import { type RoutedText, sign, verify } from './signed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 export type DeviceCodeText = {
   readonly id: string
@@ -21,17 +20,17 @@ export type DeviceCodeText = {
  * id 16 | variant and interval 2 | expiry 6, bound to the application. Of the two bytes, the lowest bit of the first is
  * the variant and the other fifteen are the interval.
  */
-const kind: RoutedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, bucket: 'any' }
+const kind: SignedText = { prefix: 'lkd_', purpose: 'device-code', bodyBytes: 24, reserved: true }
 
 const variants: readonly Variant[] = ['token_set', 'access_key']
 
-export function signDeviceCode(keys: Keyset, code: DeviceCodeText, bucket = BUCKET): string {
+export function signDeviceCode(keys: Keyset, code: DeviceCodeText): string {
   const body = Buffer.alloc(kind.bodyBytes)
   body.set(uuidBytes(code.id))
   body.writeUInt8(variants.indexOf(code.variant) | ((code.intervalSeconds >> 8) << 1), 16)
   body.writeUInt8(code.intervalSeconds & 255, 17)
   body.writeUIntBE(code.expiresAt, 18, 6)
-  return sign({ ...kind, bucket }, keys.signing, body, code.applicationId)
+  return sign(kind, keys.signing, body, code.applicationId)
 }
 
 export function verifyDeviceCode(keys: Keyset, text: string, applicationId: string): DeviceCodeText | null {

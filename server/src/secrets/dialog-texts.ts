@@ -3,30 +3,29 @@
  * computed from the dialog's id and never stored.
  */
 import { hash, randomBytes } from 'node:crypto'
-import { BUCKET } from './bucket.ts'
 import { uuidBytes, uuidFrom } from './device-code-text.ts'
 import type { Keyset } from './keyset.ts'
-import { type RoutedText, sign, verify } from './signed-text.ts'
+import { type SignedText, sign, verify } from './signed-text.ts'
 
 /**
  * dialog id 16. Not bound to an application: when a wrong one presents it, it must be recognised, so that it can be
  * burned.
  */
-const code: RoutedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, bucket: 'any' }
+const code: SignedText = { prefix: 'lkc_', purpose: 'authorization-code', bodyBytes: 16, reserved: true }
 /** dialog id 16, bound to the browser that sent the request. */
-const dialogReference: RoutedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, bucket: 'any' }
+const dialogReference: SignedText = { prefix: 'lkq_', purpose: 'dialog-reference', bodyBytes: 16, reserved: true }
 /** dialog id 16, bound to the account and to the same browser, as identified on the account's host. */
-const accountReference: RoutedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, bucket: 'any' }
+const accountReference: SignedText = { prefix: 'lkp_', purpose: 'account-reference', bodyBytes: 16, reserved: true }
 /** dialog id 16 | expiry 6, bound to the application that pushed it. */
-const pushed: RoutedText = {
+const pushed: SignedText = {
   prefix: 'urn:ietf:params:oauth:request_uri:',
   purpose: 'pushed-request',
   bodyBytes: 22,
-  bucket: 'any',
+  reserved: true,
 }
 
-export function signAuthorizationCode(keys: Keyset, dialogId: string, bucket = BUCKET): string {
-  return sign({ ...code, bucket }, keys.signing, uuidBytes(dialogId))
+export function signAuthorizationCode(keys: Keyset, dialogId: string): string {
+  return sign(code, keys.signing, uuidBytes(dialogId))
 }
 
 export function verifyAuthorizationCode(keys: Keyset, text: string): string | null {
@@ -47,38 +46,26 @@ export function digestBrowserMark(mark: string): string {
   return hash('sha256', mark, 'base64url')
 }
 
-export function signDialogReference(keys: Keyset, dialogId: string, browserMark: string, bucket = BUCKET): string {
-  return sign({ ...dialogReference, bucket }, keys.signing, uuidBytes(dialogId), browserMark)
+export function signDialogReference(keys: Keyset, dialogId: string, browserMark: string): string {
+  return sign(dialogReference, keys.signing, uuidBytes(dialogId), browserMark)
 }
 
 export function verifyDialogReference(keys: Keyset, text: string, browserMark: string): string | null {
   return uuidOrNull(verify(dialogReference, keys, text, browserMark))
 }
 
-export function signAccountReference(
-  keys: Keyset,
-  dialogId: string,
-  slug: string,
-  browserDigest: string,
-  bucket = BUCKET,
-): string {
-  return sign({ ...accountReference, bucket }, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
+export function signAccountReference(keys: Keyset, dialogId: string, slug: string, browserDigest: string): string {
+  return sign(accountReference, keys.signing, uuidBytes(dialogId), `${slug}\n${browserDigest}`)
 }
 
 export function verifyAccountReference(keys: Keyset, text: string, slug: string, browserDigest: string): string | null {
   return uuidOrNull(verify(accountReference, keys, text, `${slug}\n${browserDigest}`))
 }
 
-export function signPushedRequest(
-  keys: Keyset,
-  dialogId: string,
-  expiresAt: number,
-  applicationId: string,
-  bucket = BUCKET,
-): string {
+export function signPushedRequest(keys: Keyset, dialogId: string, expiresAt: number, applicationId: string): string {
   const expiry = Buffer.alloc(6)
   expiry.writeUIntBE(Math.floor(expiresAt), 0, 6)
-  return sign({ ...pushed, bucket }, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
+  return sign(pushed, keys.signing, Buffer.concat([uuidBytes(dialogId), expiry]), applicationId)
 }
 
 export function verifyPushedRequest(

@@ -40,7 +40,6 @@ const purposes = [
   'revocation-journal',
   'management-key',
   'stored-response',
-  'cell-message',
 ] as const
 
 export type Purpose = (typeof purposes)[number]

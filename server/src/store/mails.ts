@@ -71,8 +71,7 @@ export type DueMail = NewMail & {
 
 /**
  * Leases the mail that has been due longest: it becomes due again later, in case this process dies before it marks the
- * mail as sent. The delay doubles with every attempt, up to an hour. Null when none is due. Mails of an account that
- * another cell has are not taken: changing them here is refused (`refuse_moving`), and none behind them would be sent.
+ * mail as sent. The delay doubles with every attempt, up to an hour. Null when none is due.
  */
 export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
   const { rows } = await db.query<DueMail>(
@@ -81,9 +80,6 @@ export async function takeDueMail(db: Queryable): Promise<DueMail | null> {
          due_at = now() + least(interval '1 hour', interval '30 seconds' * power(2, least(attempts, 10)))
        where id = (
          select id from mails where due_at <= now() and sent_at is null and given_up_at is null
-           and (not exists (select from bucket_moves) or not exists (
-             select from bucket_moves v join accounts b on b.bucket = v.bucket join bucket_map p on p.bucket = v.bucket
-               cross join this_cell c where b.id = mails.account_id and (v.moved or p.cell <> c.cell)))
          order by due_at limit 1 for update skip locked)
        returning *)
      select t.id, t.kind, t.account_id as "accountId", t.user_id as "userId", t.link_id as "linkId", t.language, t.detail,

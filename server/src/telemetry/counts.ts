@@ -14,8 +14,6 @@ export type Counts = {
   readonly taskFailures: Counter<string>
   readonly unexpected: Counter<string>
   readonly auditDifferences: Counter<never>
-  /** Requests that arrived in the wrong cell. */
-  readonly forwarded: Counter<'answered' | 'failed' | 'abandoned'>
   readonly requests: RequestCounts
   families(): readonly Family[]
 }
@@ -117,12 +115,6 @@ export function createCounts(routes: readonly string[]): Counts {
       'Number of times a sealed entry was found missing from the audit log.',
       [],
       [[]],
-    ),
-    forwarded: of<'answered' | 'failed' | 'abandoned'>(
-      'forwarded_requests',
-      'Number of requests that arrived in the wrong cell and were forwarded, by whether that cell answered.',
-      ['outcome'],
-      [['answered'], ['failed'], ['abandoned']],
     ),
   }
   return {

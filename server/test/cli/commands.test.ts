@@ -260,16 +260,13 @@ describe('what can be fixed is said in a sentence', () => {
     expect(result.stderr).not.toContain('    at ')
   })
 
-  it.each([
-    ['without cells', {}],
-    ['in a cell', { CELL: '0' }],
-  ])('serve ends if PostgreSQL does not answer its first statements, %s', async (_, cell) => {
+  it('serve ends if PostgreSQL does not answer its first statements', async () => {
     const engines = { DATABASE_URL: database.url, REDIS_URL: engineUrl('REDIS_URL') }
     const busy = new pg.Client({ connectionString: database.url })
     await busy.connect()
-    await busy.query('begin; lock table cell_map, signing_keys in access exclusive mode')
+    await busy.query('begin; lock table signing_keys in access exclusive mode')
     try {
-      const result = run(['serve'], { environment: makeEnvironment({ ...engines, ...cell, PORT: '0' }) })
+      const result = run(['serve'], { environment: makeEnvironment({ ...engines, PORT: '0' }) })
       expect([result.status, result.stderr]).toEqual([1, expect.stringMatching(/^PostgreSQL: /)])
     } finally {
       await busy.end()

@@ -74,7 +74,7 @@ const exchange = ({ id, secret }: MadeApplication, code: string, proof: Record<s
 /** The user's yes; the code and the state that the application's address is called with. */
 async function allow(open: Open, parameters: Record<string, string>): Promise<URLSearchParams> {
   const window = await new DialogWindow(service).signIn(service.user)
-  expect(await open(window, parameters)).toContain('action="/dialog?request=')
+  expect(await open(window, parameters)).toContain('action="/dialog"')
   const question = await window.submit(window.base, '/dialog', { typed: service.account.slug })
   expect(textOf(question.page.text)).toContain('app.example')
   const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })

@@ -3,7 +3,7 @@
  * docs/decisions/0027-expires-in-is-what-is-left.md. Each on the wire, with a clock that the test moves.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { releaseDelivery } from '../../src/flows/device/deliver.ts'
+import { settleDelivery } from '../../src/flows/device/deliver.ts'
 import { pollDeviceCode } from '../../src/flows/device/poll.ts'
 import { exchangeCode, releaseExchangeLost } from '../../src/flows/dialog/exchange-code.ts'
 import { askMe, grant } from '../rig/connect.ts'
@@ -79,7 +79,7 @@ async function pollAndVanish(service: TestService, deviceCode: string, variant: 
     wait: null,
   })
   if (result.outcome !== 'accepted' || !result.ticket) throw new Error(`the poll was answered ${result.outcome}`)
-  await releaseDelivery(context, result.ticket)
+  await settleDelivery(context, result.ticket, false)
   return result.issued
 }
 

@@ -3,7 +3,6 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { publisherStatuses } from '../../src/core/applications/application.ts'
 import { actorKinds, interfaces } from '../../src/core/audit/actor.ts'
-import type { BucketState } from '../../src/core/cells/map.ts'
 import type { DeviceCode, FinalOutcome, Variant } from '../../src/core/device/code.ts'
 import { revocationReasons } from '../../src/core/grants/revocation-reason.ts'
 import { operatorChangeOutcomes, operatorChanges } from '../../src/core/operator/operator-change.ts'
@@ -23,7 +22,6 @@ const LISTS: Record<string, readonly string[]> = {
   applications_publisher_status_check: [...publisherStatuses].sort(),
   audit_events_actor_kind_check: [...actorKinds].sort(),
   audit_events_via_check: [...interfaces].sort(),
-  bucket_map_state_check: members<BucketState>({ settled: true, moving: true }),
   code_entries_outcome_check: members<Entry['outcome']>({ claimed: true, missed: true, known: true }),
   device_codes_also_entered_check: members<NonNullable<DeviceCode['alsoEntered']>>({
     colleague: true,

@@ -242,7 +242,6 @@ const shownIn: Readonly<Record<string, string>> = {
   CODE_REQUESTS_PER_APPLICATION: 'attacks/limits/limits.test.ts',
   DIALOGS_PER_NETWORK: 'attacks/limits/limits.test.ts',
   OVERLOAD_DELAY: 'attacks/limits/overload.test.ts',
-  CELL: 'cells/killed-cells.test.ts',
   REVOCATION_JOURNAL: 'faults/restore/restore.test.ts',
   METRICS_PORT: 'http/metrics.test.ts',
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http/traces.test.ts',

@@ -1,8 +1,8 @@
 /**
  * The server part: sequences of operations against running servers over HTTP, many at a time, compared with the model.
  *
- * Most lanes share one service, as devices do: its gate, its batched reads and its pools; or, with cells, three services in
- * three cells. The others have a service and a database each, because moving a clock moves it for every code of a database.
+ * Most lanes share one service, as devices do: its gate, its batched reads and its pools. The others have a
+ * service and a database each, because moving a clock moves it for every code of a database.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
@@ -12,7 +12,7 @@ import { type Checked, describe, Seen, seedFor } from './seen.ts'
 import type { ServerCode } from './server-code.ts'
 import { serverSequences } from './server-operations.ts'
 import { liveOnServer } from './server-sequence.ts'
-import { startCellWorlds, startWorld, type World } from './server-world.ts'
+import { startWorld, type World } from './server-world.ts'
 
 const SHARED_LANES = 32
 const CLOCK_LANES = 8
@@ -26,13 +26,13 @@ const SHRINK_MS = 60_000
 /** The server pulls PostgreSQL's time each second. */
 const CLOCK_KNOWN_MS = 1_500
 
-export async function checkServer(seed: number, leastOperations: number, cells: boolean): Promise<Checked> {
+export async function checkServer(seed: number, leastOperations: number): Promise<Checked> {
   const seen = new Seen()
   let divergence: string | null = null
   const worlds: World[] = []
   try {
-    const shared = cells ? await startCellWorlds() : [await startWorld(false)]
-    worlds.push(...shared)
+    const shared = await startWorld(false)
+    worlds.push(shared)
     for (let lane = 0; lane < CLOCK_LANES; lane += 1) worlds.push(await startWorld(true))
 
     const run = async (world: World, lane: number) => {
@@ -51,10 +51,8 @@ export async function checkServer(seed: number, leastOperations: number, cells: 
       }
       return codes
     }
-    const sharedLanes = Array.from({ length: SHARED_LANES }, (_, lane) =>
-      run(shared[lane % shared.length] as World, lane),
-    )
-    const ownLanes = worlds.slice(shared.length).map(async (world, index) => {
+    const sharedLanes = Array.from({ length: SHARED_LANES }, (_, lane) => run(shared, lane))
+    const ownLanes = worlds.slice(1).map(async (world, index) => {
       const codes = await run(world, SHARED_LANES + index)
       divergence ??= await forget(world, codes, seen)
     })

@@ -4,7 +4,6 @@
  *
  *   npm run verify:model                 a new seed
  *   npm run verify:model -- --seed 42    the same sequences again
- *   npm run verify:model -- --cells 3    servers in three cells, and users in others than the code
  *   npm run verify:model -- --operations 5000    fewer of the slow ones, on servers; less is refused
  */
 import { parseArgs } from 'node:util'
@@ -20,11 +19,10 @@ const CORE_OPERATIONS = 300_000
 const LEAST = { core: 200_000, server: 5_000 } as const
 
 const { values } = parseArgs({
-  options: { seed: { type: 'string' }, operations: { type: 'string', default: '10000' }, cells: { type: 'string' } },
+  options: { seed: { type: 'string' }, operations: { type: 'string', default: '10000' } },
 })
 const seed = values.seed === undefined ? Math.floor(Math.random() * 2 ** 30) : Number(values.seed)
 if (!Number.isSafeInteger(seed)) throw new Error('--seed takes a whole number')
-if (![undefined, '3'].includes(values.cells)) throw new Error('--cells takes 3')
 const serverOperations = Number(values.operations)
 if (!(serverOperations >= LEAST.server)) throw new Error(`--operations takes ${LEAST.server} or more`)
 console.log(`seed: ${seed}`)
@@ -39,7 +37,7 @@ const core = checkCore(seed, CORE_OPERATIONS)
 report('core', core)
 const walk = walkStates()
 report('walk', walk)
-const server = await checkServer(seed, serverOperations, values.cells !== undefined)
+const server = await checkServer(seed, serverOperations)
 report('server', server)
 
 const divergences = [core, walk, server].filter((part) => part.divergence !== null).length

@@ -15,7 +15,6 @@ const FLOWS = {
     'server/test/manage/*.test.ts',
     'server/test/attacks/applications/{barred,test-mode}.test.ts',
     'server/test/http/{metrics,preview}.test.ts',
-    'server/test/cells/{applications,codes-across-cells,during-a-move,expired-codes,lost-hand-overs,moving,test-mode}.test.ts',
     'server/test/faults/network/lost-answers.test.ts',
   ],
   setupFiles: ['server/test/rig/engines/lock-order.ts', 'server/test/rig/engines/long-timeouts.ts'],

@@ -59,7 +59,7 @@ describe('choosing an account', () => {
   test('every form of a dialog carries its request', () => {
     const forms = formsOf(chooseAccountPage(base, makeChooseAccount())).filter((form) => !form.includes('/language'))
     expect(forms).toHaveLength(2)
-    for (const form of forms) expect(form).toMatch(/action="\/dialog\?request=request".*name="request" value="request"/)
+    for (const form of forms) expect(form).toMatch(/action="\/dialog".*name="request" value="request"/)
   })
 
   test('the rest of the host is beside the field and part of its label', () => {

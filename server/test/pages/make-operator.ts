@@ -198,7 +198,6 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     openReviews: 1,
     attention: {
       restore: null,
-      movingBuckets: 0,
       decisions: 1,
       proposals: 2,
       vettings: 3,
@@ -206,7 +205,6 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
       suspended: 4,
       failingWebhooks: { count: 1, applications: [{ id: ID, name: 'Acme Signage' }] },
     },
-    cell: null,
     waitingSuspensions: { count: 1, oldest: NOW - 2 * 60 * MINUTE },
     ...given,
   }

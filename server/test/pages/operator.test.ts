@@ -105,11 +105,6 @@ describe('the overview', () => {
     expect(read({ waitingSuspensions: { count: 0, oldest: null } })).toContain('All systems operational.')
   })
 
-  it('says whose figures they are where there are several cells', () => {
-    expect(read({ cell: 'first' })).toContain('Figures, queues and lists are those of the cell first.')
-    expect(read()).not.toContain('of the cell')
-  })
-
   it('shows the figures, and marks those that were not counted completely', () => {
     expect(read()).toContain('Devices waiting 1,204 Polls per second 241.3')
     const live = { ...makeOverview().live, outcomes: null }

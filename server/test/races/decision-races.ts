@@ -10,7 +10,6 @@ import {
   deviceAt,
   HELD,
   inLanes,
-  isCellTimeout,
   ON_ITS_WAY_MS,
   type RaceTrack,
   requestAt,
@@ -35,22 +34,25 @@ const HELD_SHARE = 0.5
 
 /** Both decisions of the same user at the same instant: one counts, and the held poll or the next one returns it. */
 export async function raceGrantAgainstReject(track: RaceTrack, codes: number): Promise<string[]> {
+  const {
+    context,
+    users: [user],
+  } = track
   const ends = { granted: 0, rejected: 0 }
   const problems = await inLanes(codes, 8, async (index) => {
     const variant = variantOf(index)
-    const [user] = track.usersOf(index)
     const code = await requestAt(track, index)
-    const entered = await retryUnavailable(() => code.enter(user.context, user))
+    const entered = await retryUnavailable(() => code.enter(context, user))
     if (entered.outcome !== 'claimed') return `code ${index}: could not be entered: ${entered.outcome}`
     // Leaves a pending hint, which the decision has to drop.
     const held = Math.random() < HELD_SHARE ? pollAt(track, index, variant, code, HELD) : null
     const before = held ? await sleep(ON_ITS_WAY_MS, 'auth_pending') : await pollAt(track, index, variant, code)
     if (before !== 'auth_pending') return `code ${index}: heard ${before} before any decision`
-    const grant = () => retryUnavailable(() => code.grant(user.context, user, entered.code))
-    const reject = () => retryUnavailable(() => code.reject(user.context, user, entered.code))
+    const grant = () => retryUnavailable(() => code.grant(context, user, entered.code))
+    const reject = () => retryUnavailable(() => code.reject(context, user, entered.code))
     const decisions = index % 2 ? [grant(), reject()] : [reject(), grant()]
     const won = (await Promise.all(decisions)).map((each) => each.outcome).filter((outcome) => outcome !== 'not_open')
-    const answer = (await held) ?? (await pollDecided(track, index + 1, variant, code))
+    const answer = (await held) ?? (await pollAt(track, index + 1, variant, code))
     const heard = answer === 'accepted' ? 'granted' : answer === 'auth_rejected' ? 'rejected' : answer
     if (won.length !== 1 || won[0] !== heard) return `code ${index}: decided ${won.join(' and ')}, heard ${heard}`
     ends[heard as keyof typeof ends] += 1
@@ -68,16 +70,19 @@ const MAX_EXPIRY_SKEW_MS = 1_000
  * after a refusal; the more, the more often in a row.
  */
 export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): Promise<string[]> {
+  const {
+    context,
+    users: [user],
+  } = track
   const ends = { granted: 0, expired: 0 }
   let leadMs = 40
   let sameInARow = 0
   let last = ''
   const problems = await inLanes(codes, 20, async (index) => {
     const variant = variantOf(index)
-    const [user] = track.usersOf(index)
     const requestedAt = performance.now()
     const code = await requestAt(track, index)
-    const entered = await retryUnavailable(() => code.enter(user.context, user))
+    const entered = await retryUnavailable(() => code.enter(context, user))
     if (entered.outcome !== 'claimed') {
       // On a busy machine a code may expire before it was entered: no race, but it must be true.
       const lived = performance.now() - requestedAt >= code.record.expires_in * 1000
@@ -93,7 +98,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     while (performance.now() < expiresAt - leadMs + offsetOf(index)) await sleep(1)
     const held = Math.random() < HELD_SHARE ? HELD : {}
     const polls = Array.from({ length: 3 }, (_, lane) => pollAt(track, index + lane, variant, code, held))
-    const grant = retryUnavailable(() => code.grant(user.context, user, entered.code))
+    const grant = retryUnavailable(() => code.grant(context, user, entered.code))
     const [decision, ...answers] = await Promise.all([grant, ...polls])
     const end = decision.outcome === 'granted' ? 'granted' : 'expired'
     sameInARow = end === last ? Math.min(sameInARow + 1, MAX_STEPS) : 1
@@ -101,7 +106,7 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
     leadMs += sameInARow * (end === 'granted' ? -STEP_MS : STEP_MS)
     const finals = answers.filter((each) => ![...PENDING, 'invalid'].includes(each))
     // The answer to a grant drops the hint. Nobody drops it at expiry: it expires with the code.
-    const pollAgain = end === 'granted' ? pollDecided : pollUntilExpired
+    const pollAgain = end === 'granted' ? pollAt : pollUntilExpired
     if (finals.length === 0) finals.push(await pollAgain(track, index, variant, code))
     const heard = finals.join(' and ')
     if (heard !== (end === 'granted' ? 'accepted' : 'auth_expired'))
@@ -118,28 +123,27 @@ export async function raceGrantAgainstExpiry(track: RaceTrack, codes: number): P
  * user waits before the grant.
  */
 export async function raceTwoAccounts(track: RaceTrack, codes: number): Promise<string[]> {
+  const { context, users } = track
   const ends = { closed: 0, granted_before_the_second_came: 0 }
   let lagMs = 100
   const problems = await inLanes(codes, 8, async (index) => {
     const code = await requestAt(track, index)
     const entries = await Promise.all(
-      track.usersOf(index).map(async (user, second) => {
+      users.map(async (user, second) => {
         const lag = lagMs + offsetOf(index)
         if (second) await sleep(Math.max(0, lag))
-        const entered = await retryUnavailable(() => code.enter(user.context, user))
+        const entered = await retryUnavailable(() => code.enter(context, user))
         if (entered.outcome !== 'claimed') return { user, claimed: false, granted: false }
         if (!second) await sleep(Math.max(0, -lag))
-        const decision = await retryUnavailable(() => code.grant(user.context, user, entered.code))
+        const decision = await retryUnavailable(() => code.grant(context, user, entered.code))
         return { user, claimed: true, granted: decision.outcome === 'granted' }
       }),
     )
-    const rows = await track.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
+    const [row] = await track.query<{ claimed_by: string; entry_closed: boolean; grants: number }>(
       `select claimed_by, entry_closed, (select count(*)::int from grants g where g.device_code_id = d.id) as grants
-       from device_codes d where user_code_digest = $1 and handed_to is null order by created_at desc limit 1`,
-      [digestOf(track.usersOf(index)[0].context, code.record.user_code)],
+       from device_codes d where user_code_digest = $1 order by created_at desc limit 1`,
+      [digestOf(context, code.record.user_code)],
     )
-    if (rows.length !== 1) return `code ${index}: is in ${rows.length} cells`
-    const [row] = rows
     const claimants = entries.filter((entry) => entry.claimed)
     const granted = entries.filter((entry) => entry.granted)
     if (claimants.length !== 1 || claimants[0]?.user.id !== row?.claimed_by)
@@ -181,14 +185,6 @@ async function pollAt(
 ): Promise<string> {
   const { status, body } = await code.poll(deviceAt(track, lane, variant), headers)
   return status === 200 ? 'accepted' : (body.error ?? `status ${status}`)
-}
-
-/** A poll sent after a decision was answered: it returns the outcome. */
-async function pollDecided(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode): Promise<string> {
-  const sentAt = performance.now()
-  const heard = await pollAt(track, lane, variant, code)
-  const timedOut = PENDING.includes(heard) && isCellTimeout(track, code, performance.now() - sentAt)
-  return timedOut ? pollAt(track, lane, variant, code) : heard
 }
 
 async function pollUntilExpired(track: RaceTrack, lane: number, variant: WireVariant, code: RecordedCode) {

@@ -6,29 +6,15 @@ import { Device, type WireVariant } from '../rig/device.ts'
 import type { TestDatabase } from '../rig/engines/database.ts'
 import type { MadeApplication, MadeUser } from '../rig/make.ts'
 
-/** `context`: of the cell of their account. */
-export type RaceUser = MadeUser & { readonly context: Context }
-
 export type RaceTrack = {
   readonly addresses: readonly string[]
   readonly application: MadeApplication
-  /** Users of two accounts, who enter and decide the code with this number. */
-  usersOf(index: number): readonly [RaceUser, RaceUser]
-  /** In every database: the rows of all of them. */
+  /** In which users decide. */
+  readonly context: Context
+  /** Of two accounts. */
+  readonly users: readonly [MadeUser, MadeUser]
   query: TestDatabase['query']
   readonly codes: RecordedCodes
-  /** Into cells: a code may be in another one than the poll. */
-  readonly divided: boolean
-}
-
-/** A poll that has waited this long for the cell with its code is answered as pending (src/cell-link.ts). */
-const CELL_TIMEOUT_MS = 8_000
-
-/** Whether the other cell was too busy, so that the answer may be old. A code of an undivided installation has no such excuse. */
-export function isCellTimeout({ divided }: RaceTrack, code: RecordedCode, tookMs: number): boolean {
-  if (!divided || tookMs < CELL_TIMEOUT_MS) return false
-  code.history.pendingMayBeOld(CELL_TIMEOUT_MS)
-  return true
 }
 
 /** A device whose requests go to the given process. */

@@ -5,7 +5,6 @@
  *
  *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
  *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
- *   npm run verify:races -- --cells 3    in three cells: each code is requested in one, entered and decided in any, polled in all
  *   npm run verify:races -- --codes 10000 --polls 64 --decisions 5000 --processes 4    as the catalogue of attacks asks (DC-01, DC-07)
  */
 import { parseArgs } from 'node:util'
@@ -13,7 +12,7 @@ import { startEngines } from '../../../tools/engines.ts'
 import { RecordedCodes } from '../history/recorded-code.ts'
 import { raceForCredentials } from './credentials-race.ts'
 import { raceGrantAgainstExpiry, raceGrantAgainstReject, raceTwoAccounts } from './decision-races.ts'
-import { openCells, openUndivided } from './race-installation.ts'
+import { openInstallation } from './race-installation.ts'
 import type { RaceTrack } from './race-track.ts'
 
 const MIN_CODES = 500
@@ -25,10 +24,8 @@ const { values } = parseArgs({
     decisions: { type: 'string', default: '400' },
     processes: { type: 'string', default: '3' },
     polls: { type: 'string', default: '32' },
-    cells: { type: 'string' },
   },
 })
-if (![undefined, '3'].includes(values.cells)) throw new Error('--cells takes 3')
 const processes = Number(values.processes)
 /** After the decision was answered, over all processes at once. */
 const pollsPerCode = Number(values.polls)
@@ -41,7 +38,7 @@ const { databaseUrl, redisUrl } = await startEngines()
 process.env.DATABASE_URL ??= databaseUrl
 process.env.REDIS_URL ??= redisUrl
 
-const installation = values.cells === undefined ? await openUndivided() : await openCells()
+const installation = await openInstallation()
 const servers = await installation.startServers(processes)
 const shortLived = await installation.startServers(processes, { DEVICE_CODE_LIFETIME: '6' })
 const recorded = new RecordedCodes()

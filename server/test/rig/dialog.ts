@@ -8,7 +8,7 @@ import { CALLBACK, type MadeApplication, type MadeUser, makeApplication } from '
 import { elsewhereAt } from './origins/users-from.ts'
 import type { TestService } from './service.ts'
 import { signInAs } from './signed-in.ts'
-import { formFields, formTarget, nextLocation, type Page, Web } from './web.ts'
+import { formFields, nextLocation, type Page, Web } from './web.ts'
 import { eventKinds, grantsOf, mailsOf } from './witness.ts'
 
 export type Pkce = { readonly verifier: string; readonly challenge: string }
@@ -34,15 +34,12 @@ export function makeDialogApplication(
 /** State of a window: the page it shows, and the address outside our hosts that it would have gone to. */
 export type WindowState = { readonly page: Page; readonly url: URL; readonly left: URL | null }
 
-/** What a dialog needs of a service. */
-export type DialogService = Pick<TestService, 'address' | 'config' | 'context' | 'account' | 'user' | 'web'>
-
 /** One browser: follows redirects from host to host, keeps each host's cookies, and stops at the redirect URI. */
 export class DialogWindow {
-  readonly service: DialogService
+  readonly service: TestService
   private readonly webs = new Map<string, Web>()
 
-  constructor(service: DialogService) {
+  constructor(service: TestService) {
     this.service = service
   }
 
@@ -87,8 +84,7 @@ export class DialogWindow {
 
   /** Submits the form with this action on the page that the host showed last. */
   async submit(web: Web, action: string, values: Record<string, string>): Promise<WindowState> {
-    const shown = web.last?.text ?? ''
-    const page = await web.send('POST', formTarget(shown, action), { ...formFields(shown, action), ...values })
+    const page = await web.send('POST', action, { ...formFields(web.last?.text ?? '', action), ...values })
     return this.follow(new URL(action, web.origin), page)
   }
 
@@ -117,7 +113,7 @@ export type DialogWish = {
   readonly path?: string
 }
 
-export function dialogAddress(service: DialogService, { application, parameters = {}, path }: DialogWish): string {
+export function dialogAddress(service: TestService, { application, parameters = {}, path }: DialogWish): string {
   const query = new URLSearchParams({
     client_id: application.id,
     response_type: 'code',
@@ -129,7 +125,7 @@ export function dialogAddress(service: DialogService, { application, parameters 
 
 /** From the application's link to the consent page, for a signed-in user. */
 export async function openQuestion(
-  service: DialogService,
+  service: TestService,
   wish: DialogWish,
 ): Promise<{ window: DialogWindow; at: WindowState }> {
   const window = await new DialogWindow(service).signIn(wish.user ?? service.user)
@@ -140,7 +136,7 @@ export async function openQuestion(
 export type Allowed = { readonly code: string; readonly pkce: Pkce; readonly returned: URL }
 
 /** The user grants; returns the parameters of the redirect. */
-export async function allow(service: DialogService, wish: DialogWish): Promise<Allowed> {
+export async function allow(service: TestService, wish: DialogWish): Promise<Allowed> {
   const pkce = makePkce()
   const challenge = { code_challenge: pkce.challenge, code_challenge_method: 'S256' }
   const { window } = await openQuestion(service, { ...wish, parameters: { ...challenge, ...wish.parameters } })
@@ -151,7 +147,7 @@ export async function allow(service: DialogService, wish: DialogWish): Promise<A
 
 /** Exchange by the application's server, in the native dialect. */
 export function exchange(
-  service: Pick<TestService, 'address'>,
+  service: TestService,
   application: MadeApplication,
   { code, pkce }: Pick<Allowed, 'code' | 'pkce'>,
   given: Record<string, string> = {},
@@ -162,7 +158,7 @@ export function exchange(
 }
 
 export function refresh(
-  service: Pick<TestService, 'address'>,
+  service: TestService,
   application: MadeApplication,
   refreshToken: string,
   given: Record<string, string> = {},

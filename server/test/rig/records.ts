@@ -31,7 +31,6 @@ export function makeGrant(given: Partial<GrantWithSecret> = {}): GrantWithSecret
   return Object.freeze({
     id: 'grt_00000000000000000000',
     secret: '6f1f7f3e-6a57-4f8e-9d0b-3a1c2b4d5e6f',
-    bucket: 0,
     accountId: 'acc_000000000000',
     userId: 'usr_000000000000',
     applicationId: 'app_000000000000',

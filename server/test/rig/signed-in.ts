@@ -13,11 +13,7 @@ type Where = {
   readonly headers?: Record<string, string>
 }
 
-export async function signInAs(
-  service: Pick<TestService, 'context' | 'config' | 'account' | 'web'>,
-  user: MadeUser,
-  where: Where = {},
-): Promise<Web> {
+export async function signInAs(service: TestService, user: MadeUser, where: Where = {}): Promise<Web> {
   const { slug } = where.account ?? service.account
   const web = service.web(where.headers, slug)
   web.cookies.set(SESSION, signSession(service.config.keys, await startSession(service, user, where), slug))

@@ -116,22 +116,11 @@ export function nextLocation({ location, headers }: Page): string | null {
 
 /** The hidden fields of the first form with this action. */
 export function formFields(html: string, action: string): Record<string, string> {
-  const inputs = findForm(html, action).matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
-  return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [name, unescapeHtml(value)]))
-}
-
-/** The action of that form, with its query. */
-export function formTarget(html: string, action: string): string {
-  return unescapeHtml(ACTION.exec(findForm(html, action))?.[0].slice('action="'.length) ?? '')
-}
-
-const ACTION = /action="([^"?]*)[^"]*/
-
-function findForm(html: string, action: string): string {
-  const form = html.split('<form').find((each) => ACTION.exec(each)?.[1] === action)
+  const form = html.split('<form').find((each) => each.includes(`action="${action}"`))
   const title = /<title>(.*?)<\/title>/s.exec(html)?.[1] ?? html.slice(0, 100)
   if (!form) throw new Error(`there is no form for ${action} on the page "${title}"`)
-  return form.split('</form>')[0] ?? ''
+  const inputs = (form.split('</form>')[0] ?? '').matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g)
+  return Object.fromEntries(Array.from(inputs, ([, name = '', value = '']) => [name, unescapeHtml(value)]))
 }
 
 const ENTITIES: Record<string, string> = { '&amp;': '&', '&lt;': '<', '&gt;': '>', '&quot;': '"', '&#39;': "'" }

@@ -5,7 +5,7 @@ import { readEveryRow } from './engines/every-row.ts'
 import type { MadeUser } from './make.ts'
 import type { TestService } from './service.ts'
 
-export type CodeRow = {
+type CodeRow = {
   readonly id: string
   readonly status: string
   readonly claimed_by: string | null

@@ -1,7 +1,6 @@
 /** Applications, grants, authenticators and sessions in bulk, all made with one key: rows as the service writes them. */
 import { randomUUID } from 'node:crypto'
 import { createApplicationSecret, digestApplicationSecret } from '../../src/secrets/application-secret.ts'
-import { BUCKET } from '../../src/secrets/bucket.ts'
 import { type GrantWithSecret, makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
@@ -33,7 +32,7 @@ const SESSIONS = 1_000
 export type Given = {
   readonly database: Pick<TestDatabase, 'query'>
   readonly keys: Keyset
-  readonly account: { readonly id: string; readonly slug: string; readonly bucket?: number }
+  readonly account: { readonly id: string; readonly slug: string }
   /** Owns every grant. */
   readonly userId: string
   readonly accessTokenLifetimeMs: number
@@ -101,8 +100,7 @@ async function addSessions({ database, keys, account }: Given, userIds: readonly
   return ids.map((id) => ({ cookie: signSession(keys, id, account.slug) }))
 }
 
-/** In the bucket of the account. Without one the column is not named: the schema of the first release does not have it. */
-export async function addGrants(
+async function addGrants(
   { database, keys, account, userId, accessTokenLifetimeMs }: Given,
   applications: readonly MadeApplication[],
   count: number,
@@ -115,7 +113,6 @@ export async function addGrants(
     const grant: GrantWithSecret = {
       id: createGrantId(),
       secret: createGrantSecret(),
-      bucket: account.bucket ?? BUCKET,
       accountId: account.id,
       userId,
       applicationId: by.id,
@@ -133,10 +130,9 @@ export async function addGrants(
     }
     return { by, grant }
   })
-  const [column, value] = account.bucket === undefined ? ['', ''] : [', bucket', `, ${account.bucket}`]
   await database.query(
-    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on${column})
-     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date${value}
+    `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, dialog_id, created_at, issued_at, last_used_on)
+     select id, secret, $5, $6, application_id, variant, '{orders:read}', $7, gen_random_uuid(), $8, $8, now()::date
      from unnest($1::text[], $2::uuid[], $3::text[], $4::text[]) as g(id, secret, application_id, variant)`,
     [
       grants.map(({ grant }) => grant.id),

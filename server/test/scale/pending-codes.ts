@@ -1,12 +1,10 @@
-/** A million pending codes in PostgreSQL: rows as the service inserts them, in bulk; in a cell, with its bucket and its prefixes. */
+/** A million pending codes in PostgreSQL: rows as the service inserts them, in bulk. */
 
 import { randomBytes } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import type { Context } from '../../src/flows/context.ts'
 import { makePartitionsAhead } from '../../src/flows/sweep.ts'
-import { ownBucket } from '../../src/secrets/bucket.ts'
 import { signDeviceCode } from '../../src/secrets/device-code-text.ts'
-import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createDeviceCodeId } from '../../src/secrets/random.ts'
 import { computeUserCode, digestUserCode } from '../../src/secrets/user-code.ts'
 import { insertDeviceCode, type NewDeviceCode } from '../../src/store/device/codes.ts'
@@ -53,9 +51,8 @@ type RequestedCode = NewDeviceCode & { readonly expiresAt: number }
 
 function requestCodes(context: Context, applicationId: string, count: number, now: number): RequestedCode[] {
   const taken = new Set<string>()
-  const prefixes = context.cells?.prefixes(now) ?? null
   const freeUserCode = (at: number): ReturnType<typeof newUserCode> => {
-    const made = newUserCode(context, at, prefixes)
+    const made = newUserCode(context, at)
     if (taken.has(made.userCode)) return freeUserCode(at)
     taken.add(made.userCode)
     return made
@@ -78,19 +75,11 @@ function requestCodes(context: Context, applicationId: string, count: number, no
   })
 }
 
-/** `prefixes`: of the user codes of this cell; null: the installation is not divided. */
-function newUserCode({ config: { keys } }: Context, at: number, prefixes: readonly string[] | null) {
-  for (;;) {
-    const id = createDeviceCodeId(at)
-    const userCode = userCodeOf(keys, id)
-    if (prefixes && !prefixes.includes(userCode.slice(0, 2))) continue
-    const userCodeDigests = digestUserCode(keys, userCode)
-    return { userCode, stored: { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests } }
-  }
-}
-
-export function userCodeOf(keys: Keyset, id: string): string {
-  return computeUserCode(keys.signing, id, RANDOM_DIGITS)
+function newUserCode({ config: { keys } }: Context, at: number) {
+  const id = createDeviceCodeId(at)
+  const userCode = computeUserCode(keys.signing, id, RANDOM_DIGITS)
+  const userCodeDigests = digestUserCode(keys, userCode)
+  return { userCode, stored: { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests } }
 }
 
 async function insertMany(database: Database, codes: readonly RequestedCode[]): Promise<void> {
@@ -121,7 +110,7 @@ async function insertMany(database: Database, codes: readonly RequestedCode[]): 
 /** Compares such a row with one that the service inserts: equal in every comparable column, and of the same size. */
 async function checkLikeness(context: Context, database: Database, bulk: RequestedCode | undefined): Promise<void> {
   if (!bulk) throw new Error('there are no codes')
-  const own = { ...bulk, ...newUserCode(context, Date.now(), null).stored }
+  const own = { ...bulk, ...newUserCode(context, Date.now()).stored }
   await context.db.transaction((tx) => insertDeviceCode(tx, own))
   const look = async (id: string) => {
     const [row] = await database.query(
@@ -139,9 +128,8 @@ async function checkLikeness(context: Context, database: Database, bulk: Request
 }
 
 function sealAll(context: Context, requested: readonly RequestedCode[]): PendingCodes {
-  const { keys, pollIntervalSeconds, cell } = context.config
-  const seal = (code: RequestedCode) =>
-    signDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds }, ownBucket(cell))
+  const { keys, pollIntervalSeconds } = context.config
+  const seal = (code: RequestedCode) => signDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds })
   const textLength = requested[0] ? seal(requested[0]).length : 0
   const texts = new SharedArrayBuffer(requested.length * textLength)
   const bytes = Buffer.from(texts)

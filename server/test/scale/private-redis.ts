@@ -35,7 +35,7 @@ export async function startPrivateRedis(): Promise<PrivateRedis> {
   }
 }
 
-export function inspectRedis(url: string): InspectedRedis & { close(): void } {
+function inspectRedis(url: string): InspectedRedis & { close(): void } {
   const redis = new Redis(url)
   redis.on('error', () => {})
   return {

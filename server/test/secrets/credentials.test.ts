@@ -5,7 +5,6 @@ import {
   digestApplicationSecret,
   matchApplicationSecret,
 } from '../../src/secrets/application-secret.ts'
-import { bucketOf } from '../../src/secrets/bucket.ts'
 import {
   createCredentialVerifier,
   makeAccessKey,
@@ -167,14 +166,6 @@ describe('type confusion', () => {
       expect(kinds.filter((kind) => takenFor[kind](disguised))).toEqual([])
     },
   )
-})
-
-test('each is in the bucket of its grant, and verifies whatever that is', () => {
-  const moved = { ...grant, bucket: 0xbe0f }
-  const { accessToken: access, refreshToken: refresh } = makeTokenSet(keys, moved, NOW, HOUR)
-  const texts = [access, refresh, makeAccessKey(keys, moved)]
-  expect(texts.map(bucketOf)).toEqual([0xbe0f, 0xbe0f, 0xbe0f])
-  expect(texts.map((text) => verifyCredential(keys, text)?.grantSecret)).toEqual(texts.map(() => grant.secret))
 })
 
 describe('with a cache', () => {

@@ -1,7 +1,6 @@
 /** Signed texts of the dialog: what they are bound to, and that nothing else is accepted. */
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { bucketOf } from '../../src/secrets/bucket.ts'
 import {
   createBrowserMark,
   digestBrowserMark,
@@ -125,18 +124,6 @@ describe('the binding of a text', () => {
     expect(verifyPushedRequest(keys, later, APPLICATION)).toEqual({ id, expiresAt: EXPIRES_AT + 1 })
     expect(later).not.toBe(signPushedRequest(keys, id, EXPIRES_AT, APPLICATION))
   })
-})
-
-test('each is in the bucket that is given, and verifies whatever that is', () => {
-  const bucket = 0xbe0f
-  const moved = [
-    [signAuthorizationCode(keys, id, bucket), verifyAuthorizationCode],
-    [signDialogReference(keys, id, mark, bucket), texts[1]?.open],
-    [signAccountReference(keys, id, 'acme', digest, bucket), texts[2]?.open],
-    [signPushedRequest(keys, id, EXPIRES_AT, APPLICATION, bucket), texts[3]?.open],
-  ] as const
-  expect(moved.map(([text]) => bucketOf(text))).toEqual(moved.map(() => bucket))
-  expect(moved.map(([text, open]) => open?.(keys, text))).toEqual(texts.map(({ says }) => says))
 })
 
 describe('the browser cookie', () => {

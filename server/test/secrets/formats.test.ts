@@ -4,7 +4,6 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createApplicationSecret } from '../../src/secrets/application-secret.ts'
-import { BUCKET, bucketOf } from '../../src/secrets/bucket.ts'
 import { makeAccessKey, makeTokenSet } from '../../src/secrets/credentials.ts'
 import { signDeviceCode, uuidBytes } from '../../src/secrets/device-code-text.ts'
 import {
@@ -19,8 +18,6 @@ import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts
 import { createManagementKey } from '../../src/secrets/manage/key.ts'
 import { createDeviceCodeId, createGrantId, createGrantSecret, createId } from '../../src/secrets/random.ts'
 import { createTestSecret } from '../../src/secrets/test-secret.ts'
-import { computeUserCode } from '../../src/secrets/user-code.ts'
-import { signBrowser, signLink, signSession } from '../../src/secrets/web-texts.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8')
@@ -45,7 +42,7 @@ const keys = parseKeyset(key) as Keyset
 type Made = {
   readonly text: string
   readonly purpose: string
-  /** The bytes by their documented names; before them are the prefix and the bucket. */
+  /** The bytes by their documented names; before them are the prefix and the reserved digits. */
   readonly bytes: Readonly<Record<string, Buffer>>
   readonly bound?: string
 }
@@ -163,48 +160,17 @@ describe.each(layouts)('%s', (name = '', documented = '', boundTo = '') => {
     expect(MAC).toHaveLength(16)
   })
 
-  test('ends in the MAC of bucket, key id, body and what it is bound to', () => {
+  test('has the reserved digits after the prefix', () => {
+    expect(text.slice(prefix.length, prefix.length + 4)).toBe('0000')
+  })
+
+  test('ends in the MAC of the reserved digits, key id, body and what it is bound to', () => {
     const subKey = hkdfSync('sha256', Buffer.from(key.split(':')[1] ?? '', 'base64url'), '', `latchkey/${purpose}`, 32)
-    const bucket = Buffer.from(text.slice(prefix.length, prefix.length + 4), 'hex')
-    const message = Buffer.concat([bucket, sealed.subarray(0, -16), Buffer.from(bound)])
+    const message = Buffer.concat([Buffer.of(0, 0), sealed.subarray(0, -16), Buffer.from(bound)])
     const mac = createHmac('sha256', Buffer.from(subKey)).update(message).digest().subarray(0, 16)
     expect(sealed.subarray(-16)).toEqual(mac)
     expect(DOCUMENT).toContain(`\`latchkey/${purpose}\``)
     expect(bound === '').toBe(boundTo === 'nothing')
-  })
-})
-
-describe('the bucket', () => {
-  const documented = new RegExp(/^ {4}(\^\(\?:lk\[.*)$/m.exec(DOCUMENT)?.[1] ?? '$^')
-
-  test.each(Object.keys(makers))('%s: is 0, and bucketOf reads what the documented expression reads', (name) => {
-    const text = makers[name]?.().text ?? ''
-    expect(bucketOf(text)).toBe(BUCKET)
-    expect(BUCKET).toBe(0)
-    expect(documented.exec(text)?.[1]).toBe('0000')
-    const moved = text.replace(/^(.*?[_:])0000(?=[A-Za-z0-9_-]+$)/, '$1fe10')
-    expect([bucketOf(moved), documented.exec(moved)?.[1]]).toEqual([0xfe10, 'fe10'])
-  })
-
-  test('is in no other text, and in none that users type', () => {
-    const none = [
-      computeUserCode(keys.signing, randomUUID(), 8),
-      createApplicationSecret(),
-      createTestSecret(),
-      signSession(keys, randomUUID(), 'acme'),
-      signLink(keys, randomUUID(), 'acme'),
-      signBrowser(keys, randomUUID(), 'usr_k3v9m2x7q4tz'),
-      createGrantId(),
-      createId('app'),
-      '',
-      'lka_',
-      'lka_000',
-      'lka_000G',
-      'lka_00AA',
-      ' lka_0000',
-      'LKA_0000',
-    ]
-    expect(none.map(bucketOf)).toEqual(none.map(() => null))
   })
 })
 

@@ -11,7 +11,6 @@ const PURPOSES: readonly Purpose[] = [
   'management-key',
   'revocation-journal',
   'stored-response',
-  'cell-message',
   'device-code',
   'user-code',
   'user-code-digest',

@@ -4,7 +4,7 @@
  */
 
 export type TestMode = {
-  /** The administrator who switched it on. Codes are granted as this user, in the home cell; empty in other cells. */
+  /** The administrator who switched it on. Codes are granted as this user. */
   readonly userId: string
   readonly secret: TestSecretDigest
   readonly endsAt: number

@@ -7,8 +7,6 @@ import type { Variant } from '../device/code.ts'
 export type Grant = {
   /** Public id: used in pages, logs, webhooks and exports. Not part of any credential. */
   readonly id: string
-  /** Of its account; its credentials carry it. 0 in an undivided installation. */
-  readonly bucket: number
   readonly accountId: string
   readonly userId: string
   readonly applicationId: string

@@ -10,8 +10,6 @@ export type Attention = {
     /** Matters that an operator has to accept. */
     readonly toAccept: number
   } | null
-  /** Buckets of accounts that a command is moving to another cell, or that one left half-way. */
-  readonly movingBuckets: number
   /** Decisions about applications that a second operator has to confirm. */
   readonly decisions: number
   /** Proposed names and logos. */

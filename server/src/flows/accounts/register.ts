@@ -15,7 +15,6 @@ import { insertUser } from '../../store/accounts/users.ts'
 import { insertScope, unknownScopes } from '../../store/applications/scopes.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
-import { placeAccount, refusedOutsideHome } from '../cells/place.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { problemOfPassword } from '../sign-in/chosen-password.ts'
 import { announceAdministrator } from './announce-administrator.ts'
@@ -54,12 +53,9 @@ export async function addAccount(
   const { slug, name } = account
   const problem = problemOfAccount({ externalId: null, ...account })
   if (problem !== null) return refused(problem.message)
-  const place = await placeAccount(tx, slug)
-  if ('elsewhere' in place) return refused(place.elsewhere)
   const id = createId('acc')
   const { externalId = null } = account
-  if (!(await insertAccount(tx, { id, slug, name, externalId, bucket: place.bucket })))
-    return exists(await alreadyThere(tx, account))
+  if (!(await insertAccount(tx, { id, slug, name, externalId }))) return exists(await alreadyThere(tx, account))
   const role = { id: createId('rol'), accountId: id, name: ADMINISTRATOR, holdsEveryScope: true, scopes: [] }
   await insertRole(tx, role)
   await recordEvent(tx, { kind: 'account.created', actor, accountId: id })
@@ -172,8 +168,6 @@ export function createScope(
       return refused(`"${name}" cannot be a scope: use a-z, 0-9 and _ . : - inside, at most 64 characters.`)
     }
     if (!isName(title)) return refused(NAME)
-    const elsewhere = await refusedOutsideHome(tx, 'Scopes are created')
-    if (elsewhere) return elsewhere
     if (!(await insertScope(tx, { name, title, dangerous, deviceFlow })))
       return exists(`The scope "${name}" exists already.`)
     await recordEvent(tx, {

@@ -22,10 +22,9 @@ import {
 } from '../../store/applications/applications.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { type AuditEvent, recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { done, type Registered, refused } from '../accounts/register.ts'
-import { refusedOutsideHome } from '../cells/place.ts'
-import { revokeGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { isNameTaken } from './reserved-names.ts'
 import { vouchFor } from './verify-publisher.ts'
 
@@ -46,8 +45,6 @@ export function createApplication(
   actor: Actor = BY_COMMAND_LINE,
 ): Promise<Registered<CreatedApplication>> {
   return db.transaction(async (tx) => {
-    const elsewhere = await refusedOutsideHome(tx, 'Applications are registered')
-    if (elsewhere) return elsewhere
     const known = await findAccount(tx, application.account)
     const account = known && (await lockAccount(tx, known.id))
     if (!account) return refused(`There is no account "${application.account}".`)
@@ -132,7 +129,7 @@ export function suspendApplication(
     if (suspended.outcome === 'refused') return suspended
     return done({
       id,
-      revoked: revoking ? await revokeGrantsOfApplication(tx, BY_COMMAND_LINE, id, 'application_suspended') : 0,
+      revoked: revoking ? await revokeGrants(tx, BY_COMMAND_LINE, { applicationId: id }, 'application_suspended') : 0,
     })
   })
 }

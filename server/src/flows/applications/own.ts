@@ -12,10 +12,9 @@ import { deleteProposal, readProposal } from '../../store/applications/proposals
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
+import { revokeGrants } from '../../store/grants/grants.ts'
 import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
-import { refusedOutsideHome } from '../cells/place.ts'
 import type { Context } from '../context.ts'
-import { revokeGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './reserved-names.ts'
@@ -33,8 +32,6 @@ export type RegistrationResult =
 
 export function registerApplication(context: Context, by: By, wish: NewOwnApplication): Promise<RegistrationResult> {
   return asAdministratorOrKey(context, by, async (tx, account): Promise<RegistrationResult> => {
-    const elsewhere = await refusedOutsideHome(tx, 'Applications are registered by accounts')
-    if (elsewhere) throw new Refusal('misdirected', elsewhere.reason)
     const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
@@ -145,7 +142,7 @@ export function deleteOwnApplication(context: Pick<Context, 'db'>, by: By, id: s
     if (!(await readOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
     await endTestModeOf(tx, actor, id)
     if (!(await lockOwnApplication(tx, account.id, id))) return { outcome: 'not_found' }
-    await revokeGrantsOfApplication(tx, actor, id, 'application_deleted')
+    await revokeGrants(tx, actor, { applicationId: id }, 'application_deleted')
     await deleteProposal(tx, id)
     await setDeleted(tx, id)
     await recordEvent(tx, { kind: 'application.deleted', actor, accountId: account.id, applicationId: id })

@@ -9,7 +9,6 @@ import { digestUserCode } from '../../secrets/user-code.ts'
 import { isPerson } from '../../secrets/web-texts.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
-import { hasMoved } from '../../store/cells/moves.ts'
 import {
   type Found,
   findByUserCode,
@@ -20,7 +19,6 @@ import {
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 import { readParties } from '../grants/granting-facts.ts'
-import type { FetchedCode } from './fetch-code.ts'
 
 export type ClaimResult =
   | {
@@ -59,36 +57,23 @@ export type Entry = {
 
 export type PersonSettings = Pick<Config, 'keys' | 'signInSubjects'>
 
-/** Null: the code was fetched, but the cell that issued it took it back before it was claimed. */
 export async function claimUserCode(
   { config }: Context,
   tx: Transaction,
   { userId, by, person, instead }: Entry,
   userCode: string,
-  fetched: FetchedCode | null,
-): Promise<Claimed | null> {
+): Promise<Claimed> {
   const { keys } = config
   const digests = digestUserCode(keys, userCode)
   const locked = await lockLiveUserCode(tx, digests)
   const user = await lockUser(tx, userId)
   // All are queried in every case, so that timing does not reveal whether a code exists.
-  const closedElsewhere = fetched?.answer === 'closed' ? fetched.code : null
-  const parties = await readParties(tx, user, locked?.code.applicationId ?? closedElsewhere?.applicationId ?? '')
+  const parties = await readParties(tx, user, locked?.code.applicationId ?? '')
   const claimant = await readUser(tx, locked?.code.claimedBy ?? '')
   const known = await findByUserCode(tx, digests)
   const actor = actorOf(by, userId)
-  const exists = known !== null || (fetched !== null && fetched.answer !== 'unknown')
+  const exists = known !== null
   const refused = { result: refusal(known, userId), exists, matchedCode: null, closedCode: null }
-  if (closedElsewhere && parties) {
-    const { application, account } = parties
-    const about = { accountId: account.id, userId, applicationId: application.id, deviceCodeId: closedElsewhere.id }
-    await recordEvent(tx, { kind: 'code.closed', actor, ...about })
-    return {
-      ...refused,
-      matchedCode: { id: closedElsewhere.id, requestedFrom: closedElsewhere.requestedFrom, application },
-    }
-  }
-  if (!locked && fetched?.answer === 'here' && (await mayBeElsewhere(tx, known, user))) return null
   if (!locked || !parties) return refused
   if (mayAsk({ flow: 'device', ...parties, by, now: locked.now }) !== 'ok') return refused
   const { application, account } = parties
@@ -158,17 +143,4 @@ export function entrantOf(
     personOf(claimant, signInSubjects) === person &&
     isPerson(keys, claimedAs, person)
   return { ...entrant, relation: same ? 'same_person' : 'stranger' }
-}
-
-/**
- * Whether a fetched code that is not live here may be elsewhere: its issuer took it back, or the user's account has just
- * moved. Otherwise it was decided, has expired, or moved on with the account of another user.
- */
-async function mayBeElsewhere(
-  tx: Transaction,
-  known: Found | null,
-  user: { readonly accountId: string } | null,
-): Promise<boolean> {
-  const { issuedBy = null, handedTo = null } = known?.code ?? {}
-  return issuedBy === null || handedTo === issuedBy || hasMoved(tx, user?.accountId ?? '')
 }

@@ -25,7 +25,7 @@ import { holdSession } from '../../store/sign-in/sessions.ts'
 import type { Context } from '../context.ts'
 import { createGrant } from '../grants/create.ts'
 import { readFacts, readOnPage } from '../grants/granting-facts.ts'
-import { announceDecision } from './wake-polls.ts'
+import { wakePolls } from './wake-polls.ts'
 
 export type GrantResult =
   | { readonly outcome: 'granted'; readonly grantId: string; readonly consent: Consent }
@@ -86,13 +86,13 @@ export async function grantDeviceCode(
       testEndsAt: by.kind === 'test' ? by.test.endsAt : null,
       requestedFrom: code.requestedFrom,
     })
-    const about = { applicationId: application.id, accountId: account.id, issuedBy: code.issuedBy }
+    const about = { applicationId: application.id, accountId: account.id }
     await saveDeviceCode(tx, step.next)
     return { outcome: 'granted', consent, ...about } as const
   })
 
   if (result.outcome !== 'granted') return result
-  await announceDecision(context, key.id, result.issuedBy)
+  await wakePolls(context, key.id)
   events.granted(grantId, result.applicationId, result.accountId)
   return { outcome: 'granted', grantId, consent: result.consent }
 }
@@ -152,11 +152,11 @@ export async function rejectDeviceCode(
       const detail = { requestedFrom: locked.code.requestedFrom }
       await recordEvent(tx, { kind: 'code.reported', ...event, detail })
     }
-    return { ...about, issuedBy: locked.code.issuedBy }
+    return about
   })
 
   if (!rejected) return { outcome: 'not_open' }
-  await announceDecision(context, key.id, rejected.issuedBy)
+  await wakePolls(context, key.id)
   context.events.codeRejected(rejected.applicationId, rejected.accountId)
   return { outcome: 'rejected' }
 }

@@ -6,7 +6,6 @@ import type { Actors } from '../../core/grants/granting.ts'
 import { networkOf } from '../../core/network.ts'
 import { CROWD, mayEnterCode, USER_MISSES } from '../../core/sign-in/attempts.ts'
 import { readAccount } from '../../store/accounts/accounts.ts'
-import { readUser } from '../../store/accounts/users.ts'
 import { listApplications } from '../../store/applications/applications.ts'
 import { hasRecentEvent, recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -15,8 +14,7 @@ import type { HostAccount, SessionUser } from '../../store/sign-in/sessions.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
 import { type Claimed, type ClaimResult, claimUserCode } from './claim-code.ts'
-import { fetchAndClaim } from './fetch-code.ts'
-import { announceDecision } from './wake-polls.ts'
+import { wakePolls } from './wake-polls.ts'
 
 export type EntryResult =
   | ClaimResult
@@ -37,13 +35,8 @@ export async function enterUserCode(
   const read = readTypedCode(typed)
   if (read.answer === 'empty') return { outcome: 'empty' }
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
-  const user = context.cells && (await readUser(context.db, userId))
-  const account = user && (await readAccount(context.db, user.accountId))
   const entry = { userId, by, person: null, instead }
-  const claimed = await fetchAndClaim(context, account, read.userCode, by, (fetched) =>
-    context.db.transaction((tx) => claimUserCode(context, tx, entry, read.userCode, fetched)),
-  )
-  return tell(context, claimed)
+  return tell(context, await context.db.transaction((tx) => claimUserCode(context, tx, entry, read.userCode)))
 }
 
 type Locked = { readonly outcome: 'locked'; readonly waitMs: number }
@@ -69,46 +62,36 @@ export async function enterCode(
   if (read.answer === 'mistyped') return { outcome: 'mistyped', digits: read.digits }
 
   const who = { accountId: account.id, userId: sessionUser.id, network: networkOf(address) }
-  const by = { kind: 'page' } as const
-  if (context.cells) {
-    // The rate limit applies before other cells are asked. The attempt is recorded in the transaction below.
-    const history = await context.db.transaction((tx) => lockEntryHistory(tx, who))
+  const entry = { userId: sessionUser.id, by: { kind: 'page' } as const, person: sessionUser.session.person, instead }
+  const claimed = await context.db.transaction(async (tx): Promise<Claimed | Locked> => {
+    const history = await lockEntryHistory(tx, who)
     const allowance = mayEnterCode(history, context.config.codeEntryLimit)
     if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
-  }
-  const entry = { userId: sessionUser.id, by, person: sessionUser.session.person, instead }
-  const claimed = await fetchAndClaim(context, rules, read.userCode, by, (fetched) =>
-    context.db.transaction(async (tx): Promise<Claimed | Locked | null> => {
-      const history = await lockEntryHistory(tx, who)
-      const allowance = mayEnterCode(history, context.config.codeEntryLimit)
-      if (!allowance.allowed) return { outcome: 'locked', waitMs: allowance.waitMs }
 
-      const entered = await claimUserCode(context, tx, entry, read.userCode, fetched)
-      if (!entered) return null
-      const { matchedCode, exists } = entered
-      const outcome = matchedCode ? 'claimed' : exists ? 'known' : 'missed'
-      const application = matchedCode?.application ?? null
-      const requestedNetwork = matchedCode && networkOf(matchedCode.requestedFrom)
-      const about = { applicationId: application?.id ?? null, deviceCodeId: matchedCode?.id ?? null }
-      await recordEntry(tx, { ...who, outcome, ...about, requestedNetwork })
-      if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
-        await recordEvent(tx, {
-          kind: 'entry.locked',
-          actor: byUser(who.userId),
-          ...who,
-          detail: { network: who.network },
-        })
-      }
-      if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
-      return entered
-    }),
-  )
+    const entered = await claimUserCode(context, tx, entry, read.userCode)
+    const { matchedCode, exists } = entered
+    const outcome = matchedCode ? 'claimed' : exists ? 'known' : 'missed'
+    const application = matchedCode?.application ?? null
+    const requestedNetwork = matchedCode && networkOf(matchedCode.requestedFrom)
+    const about = { applicationId: application?.id ?? null, deviceCodeId: matchedCode?.id ?? null }
+    await recordEntry(tx, { ...who, outcome, ...about, requestedNetwork })
+    if (outcome === 'missed' && history.userMisses.length + 1 === USER_MISSES.max) {
+      await recordEvent(tx, {
+        kind: 'entry.locked',
+        actor: byUser(who.userId),
+        ...who,
+        detail: { network: who.network },
+      })
+    }
+    if (application && requestedNetwork) await watchCrowd(tx, account, application, requestedNetwork)
+    return entered
+  })
   return 'outcome' in claimed ? claimed : tell(context, claimed)
 }
 
 /** After the commit. The polls of a code that the entry closed are told that it expired. */
 async function tell(context: Context, { result, closedCode }: Claimed): Promise<ClaimResult> {
-  if (closedCode) await announceDecision(context, closedCode.id, closedCode.issuedBy)
+  if (closedCode) await wakePolls(context, closedCode.id)
   return result
 }
 

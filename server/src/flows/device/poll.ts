@@ -4,14 +4,11 @@
  * Almost every poll is answered by the gate, without reading a row. A final outcome comes only from the transaction in
  * `look.ts`. It is sent once; `deliver.ts` defines "sent".
  */
-import { cellOfBucket } from '../../core/cells/map.ts'
 import { isExpired, isForgotten, type Variant } from '../../core/device/code.ts'
 import { MAX_HINT_MS, paceFor } from '../../gate/gate.ts'
-import { bucketOf } from '../../secrets/bucket.ts'
 import type { DeviceCodeText } from '../../secrets/device-code-text.ts'
 import { digestIdempotencyKey } from '../../secrets/idempotency-key.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
-import type { Cells } from '../cells/cells.ts'
 import type { Context } from '../context.ts'
 import type { HeldPoll } from './held-polls.ts'
 import { INVALID, type LookResult, look, notYet, unread } from './look.ts'
@@ -55,8 +52,6 @@ export async function pollDeviceCode(context: Context, request: PollRequest): Pr
   const code = context.verifyDeviceCode(request.deviceCode, request.applicationId)
   if (!code || code.variant !== request.variant) return INVALID
   if (isForgotten(code, applications.now())) return INVALID
-  // Only the cell that issued a code can say something final about it.
-  if (context.cells && !isIssuedHere(context.cells, request.deviceCode)) return notYet(code, false)
 
   const held = request.wait && context.heldPolls.open(code.id, request.applicationId)
   try {
@@ -146,8 +141,4 @@ async function lookOrPending(
     if (!(error instanceof Unavailable)) context.events.unexpected('poll', error)
     return unread(code, early)
   }
-}
-
-function isIssuedHere(cells: Cells, deviceCode: string): boolean {
-  return cellOfBucket(cells.map(), bucketOf(deviceCode) ?? 0)?.id === cells.own
 }

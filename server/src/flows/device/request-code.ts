@@ -1,14 +1,12 @@
 /** Request of a device code by an application. docs/interface.md, "Request a device code". */
 import { deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
 import { runningTestMode, type TestMode } from '../../core/applications/test-mode.ts'
-import { scaleToAllPrefixes } from '../../core/cells/code-prefix.ts'
 import type { Variant } from '../../core/device/code.ts'
 import { randomDigitsFor } from '../../core/device/user-code.ts'
 import { stateProblem } from '../../core/dialog/state.ts'
 import { resolveRequested, scopesNotAllowed } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
-import { ownBucket } from '../../secrets/bucket.ts'
 import { signDeviceCode } from '../../secrets/device-code-text.ts'
 import { createDeviceCodeId } from '../../secrets/random.ts'
 import { computeUserCode, digestUserCode, type StoredUserCode } from '../../secrets/user-code.ts'
@@ -98,7 +96,7 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
   const intervalSeconds = pollIntervalOf(application, config.pollIntervalSeconds)
   return {
     outcome: 'requested',
-    deviceCode: signDeviceCode(config.keys, { ...code, id, expiresAt, intervalSeconds }, ownBucket(config.cell)),
+    deviceCode: signDeviceCode(config.keys, { ...code, id, expiresAt, intervalSeconds }),
     userCode,
     expiresInSeconds: code.lifetimeMs / 1000,
     intervalSeconds,
@@ -128,15 +126,10 @@ type CodeToPlace = Omit<NewDeviceCode, keyof StoredUserCode | 'userCodeDigests'>
 async function placeUnderFreeUserCode(context: Context, code: CodeToPlace): Promise<Placed | null> {
   const { keys } = context.config
   try {
-    // Null: all, as the installation is not divided.
-    const prefixes = context.cells?.prefixes(context.applications.now()) ?? null
-    // A new cell waits until the codes of the cell that had its prefixes before have expired.
-    if (prefixes?.length === 0) return null
-    const counted = context.liveCodes.count()
-    const spread = prefixes ? scaleToAllPrefixes(counted, prefixes.length) : counted
-    const live = Math.max(spread, FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
+    const live = Math.max(context.liveCodes.count(), FEW) * (context.liveCodes.guessed ? GUESSED_FACTOR : 1)
     for (let attempt = 0; attempt < TRIES; attempt += 1) {
-      const { id, userCode } = drawCode(context, randomDigitsFor(live * 10 ** attempt), prefixes)
+      const id = createDeviceCodeId(context.applications.now())
+      const userCode = computeUserCode(keys.signing, id, randomDigitsFor(live * 10 ** attempt))
       const userCodeDigests = digestUserCode(keys, userCode)
       const stored = { id, keyId: keys.signing.id, userCodeDigits: userCode.length, userCodeDigests }
       const expiresAt = await place(context, { ...code, ...stored })
@@ -146,19 +139,6 @@ async function placeUnderFreeUserCode(context: Context, code: CodeToPlace): Prom
   } catch (error) {
     if (error instanceof Unavailable) return null
     throw error
-  }
-}
-
-/** Draws ids until the digits that are computed from one begin with a prefix of this cell. */
-function drawCode(
-  { applications, config }: Context,
-  digits: number,
-  prefixes: readonly string[] | null,
-): { readonly id: string; readonly userCode: string } {
-  for (;;) {
-    const id = createDeviceCodeId(applications.now())
-    const userCode = computeUserCode(config.keys.signing, id, digits)
-    if (prefixes === null || prefixes.some((prefix) => userCode.startsWith(prefix))) return { id, userCode }
   }
 }
 

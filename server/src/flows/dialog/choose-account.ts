@@ -13,19 +13,12 @@ export type ChosenAccount = {
 
 /**
  * `typed` is the account name alone or its whole URL. Null if there is no such account and none can appear on first use.
- * Throws Unavailable if its cell does not answer.
  */
 export async function chooseAccount(context: Context, typed: string): Promise<ChosenAccount | null> {
   const slug = slugIn(typed, new URL(context.config.publicUrl).host)
   if (slug === null) return null
-  const exists = await isKnown(context, slug)
+  const exists = (await findAccount(context.db, slug)) !== null
   return exists || mayAppear(context, slug) ? { slug, origin: accountOrigin(context, slug), exists } : null
-}
-
-async function isKnown({ db, cells }: Context, slug: string): Promise<boolean> {
-  const cell = cells?.cellOfAccount(slug)
-  if (!cells || !cell || cell.id === cells.own) return (await findAccount(db, slug)) !== null
-  return (await cells.ask<{ known: boolean }>(cell.id, 'account', { slug })).known
 }
 
 function slugIn(typed: string, host: string): string | null {

@@ -6,7 +6,6 @@ import { byUser } from '../../core/audit/actor.ts'
 import { decide } from '../../core/dialog/dialog.ts'
 import { isRegisteredRedirect } from '../../core/dialog/redirect-uri.ts'
 import { type Granting, mayGrant } from '../../core/grants/granting.ts'
-import { ownBucket } from '../../secrets/bucket.ts'
 import { signAuthorizationCode } from '../../secrets/dialog-texts.ts'
 import { createGrantId } from '../../secrets/random.ts'
 import { lockUser } from '../../store/accounts/users.ts'
@@ -102,7 +101,7 @@ export async function decideDialog(
   if (answer.decision === 'cancel') return { outcome: 'denied', redirectUri, state }
   return {
     outcome: 'allowed',
-    code: signAuthorizationCode(config.keys, dialogId, ownBucket(config.cell)),
+    code: signAuthorizationCode(config.keys, dialogId),
     redirectUri,
     state,
   }

@@ -14,7 +14,6 @@ import { stateProblem } from '../../core/dialog/state.ts'
 import { resolveRequested, scopesNotAllowed } from '../../core/grants/scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { UNKNOWN_NETWORK } from '../../gate/limiter.ts'
-import { ownBucket } from '../../secrets/bucket.ts'
 import { digestBrowserMark, signPushedRequest, verifyPushedRequest } from '../../secrets/dialog-texts.ts'
 import { isCodeChallenge } from '../../secrets/pkce.ts'
 import { insertDialog, openInBrowser } from '../../store/dialog/dialogs.ts'
@@ -142,7 +141,7 @@ export const PUSHED_LIFETIME_MS = 90_000
 
 export function pushedReference(context: Context, dialogId: string, applicationId: string): string {
   const expiresAt = context.applications.now() + PUSHED_LIFETIME_MS
-  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId, ownBucket(context.config.cell))
+  return signPushedRequest(context.config.keys, dialogId, expiresAt, applicationId)
 }
 
 /**

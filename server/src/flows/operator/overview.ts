@@ -21,8 +21,6 @@ import type { Context } from '../context.ts'
 import { listReviews } from '../reviews/list.ts'
 
 export type Overview = {
-  /** Name of the cell whose figures these are; null in an undivided installation. */
-  readonly cell: string | null
   readonly postgres: {
     readonly version: string
     readonly roundTripMs: number
@@ -79,7 +77,6 @@ export async function readOverview(context: Context): Promise<Overview> {
     openReviews: await countOpenReviews(db),
     attention: await readAttention(db),
     waitingSuspensions: await readWaitingSuspensions(context),
-    cell: context.cells?.map().cells.get(context.cells.own)?.name ?? null,
   }
 }
 

@@ -19,7 +19,7 @@ import { readUser, type User } from '../../store/accounts/users.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
-import { hasLiveGrants } from '../../store/grants/grants.ts'
+import { hasLiveGrants, revokeGrants } from '../../store/grants/grants.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
   type Before,
@@ -44,7 +44,6 @@ import type { Forbidden } from '../accounts/administrator.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
-import { revokeGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { asOperator } from '../operator/operator.ts'
 import { problemOfSecond } from '../operator/second-operator.ts'
 import { notifyOwners } from './notify.ts'
@@ -235,8 +234,7 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
 }
 
 /**
- * For `keep_and_revoke`: revokes every live grant of the application until the decision is undone. Returns how many of
- * this cell.
+ * For `keep_and_revoke`: revokes every live grant of the application until the decision is undone. Returns how many.
  */
 async function revokeUntilUndone(
   tx: Transaction,
@@ -245,7 +243,7 @@ async function revokeUntilUndone(
   { id, decision }: ReviewDecision,
 ): Promise<number> {
   if (decision !== 'keep_and_revoke') return 0
-  return revokeGrantsOfApplication(tx, byOperator(operator.id), applicationId, 'revoked_by_review', id)
+  return revokeGrants(tx, byOperator(operator.id), { applicationId, decisionId: id }, 'revoked_by_review')
 }
 
 function suspensionOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {

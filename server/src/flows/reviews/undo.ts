@@ -6,6 +6,7 @@ import { figuresOf } from '../../core/reviews/suspension.ts'
 import type { User } from '../../store/accounts/users.ts'
 import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
 import { readClock } from '../../store/device/partitions.ts'
+import { restoreGrants } from '../../store/grants/grants.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
   type Before,
@@ -19,7 +20,6 @@ import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
-import { restoreGrantsOfApplication } from '../grants/revoke-of-application.ts'
 import { asOperator } from '../operator/operator.ts'
 import { recordReview } from './decide.ts'
 import { notifyOwners } from './notify.ts'
@@ -93,7 +93,7 @@ async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   await setPollInterval(tx, application.id, before.pollIntervalSeconds)
   const revived =
     decision.decision === 'keep_and_revoke'
-      ? await restoreGrantsOfApplication(tx, byOperator(operator.id), application.id, decision.id)
+      ? await restoreGrants(tx, byOperator(operator.id), application.id, decision.id)
       : 0
   await markUndone(tx, decision.id, operator.id)
   await reopen(tx, review, before, now)

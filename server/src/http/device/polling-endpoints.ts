@@ -4,7 +4,7 @@ import { MAX_WAIT_SECONDS, readWait } from '../../core/device/wait.ts'
 import { formatScope } from '../../core/grants/scope.ts'
 import { Refusal } from '../../core/refusal.ts'
 import type { Context } from '../../flows/context.ts'
-import { confirmDelivery, type DeliveryTicket, releaseDelivery } from '../../flows/device/deliver.ts'
+import { type DeliveryTicket, settleDelivery } from '../../flows/device/deliver.ts'
 import type { Issued } from '../../flows/device/look.ts'
 import { type PollResult, pollDeviceCode, type Wait } from '../../flows/device/poll.ts'
 import type { Answer, Fields } from '../answer.ts'
@@ -81,8 +81,7 @@ export function answerToPoll(context: Context, result: PollResult, fieldsOf: (is
 }
 
 function delivering(context: Context, ticket: DeliveryTicket | null): Pick<Answer, 'whenSent'> {
-  if (!ticket) return {}
-  return { whenSent: (sent) => (sent ? confirmDelivery(context, ticket) : releaseDelivery(context, ticket)) }
+  return ticket ? { whenSent: (sent) => settleDelivery(context, ticket, sent) } : {}
 }
 
 function issuedFields(issued: Issued): Fields {

@@ -120,7 +120,6 @@ export const requestTokenCode = {
   path: '/auth/oauth/device/code',
   dialect: 'interface',
   handler: requestCode('token_set'),
-  issuesCodes: true,
   operation: {
     id: 'requestTokenCode',
     ...described,
@@ -135,7 +134,6 @@ export const requestKeyCode = {
   path: '/auth/key/device/code',
   dialect: 'interface',
   handler: requestCode('access_key'),
-  issuesCodes: true,
   operation: {
     id: 'requestKeyCode',
     ...described,

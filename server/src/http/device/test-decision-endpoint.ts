@@ -27,7 +27,6 @@ export const decideTestCode = {
   path: '/auth/test/decision',
   dialect: 'interface',
   handler,
-  atHome: true,
   operation: {
     id: 'decideTestCode',
     tag: 'Device flow',

@@ -7,11 +7,9 @@ import { redirectHost, withResponseParameters } from '../../core/dialog/redirect
 import { echoed } from '../../core/echoed.ts'
 import { accountOrigin } from '../../flows/accounts/address.ts'
 import type { Context } from '../../flows/context.ts'
-import { handOverDialog } from '../../flows/dialog/hand-over.ts'
 import { type DialogRefusal, openDialog, openPushed, pushedReference } from '../../flows/dialog/open.ts'
 import { type OpenQuestion, readQuestion } from '../../flows/dialog/read.ts'
 import { type DialogProblemModel, dialogProblemPage } from '../../pages/dialog/problem.tsx'
-import { ownBucket } from '../../secrets/bucket.ts'
 import {
   createBrowserMark,
   isBrowserMark,
@@ -30,7 +28,7 @@ export const authorize: BaseHandler = async (context, request) => {
   const mark = markOf(request) ?? createBrowserMark()
   const result = await open(context, request, mark)
   if (result.outcome !== 'opened') return refused(context, request, result)
-  const text = signDialogReference(context.config.keys, result.dialogId, mark, ownBucket(context.config.cell))
+  const text = signDialogReference(context.config.keys, result.dialogId, mark)
   return { seeOther: `/dialog?request=${text}`, cookies: [setCookie(DIALOG, mark, DIALOG_SECONDS)] }
 }
 
@@ -129,9 +127,7 @@ export const passOn: BaseHandler = async (context, request) => {
   if (dialogId === null || !/^[a-z0-9-]{1,63}$/.test(slug) || !/^[A-Za-z0-9_-]{43}$/.test(browserDigest)) {
     return problem(request, 'other_browser', null)
   }
-  if (!(await handOverDialog(context, dialogId, slug))) return problem(request, 'expired', null)
-  const { keys, cell } = context.config
-  const text = signAccountReference(keys, dialogId, slug, browserDigest, ownBucket(cell))
+  const text = signAccountReference(context.config.keys, dialogId, slug, browserDigest)
   return { seeOther: `${accountOrigin(context, slug)}/dialog?request=${text}` }
 }
 

@@ -40,7 +40,6 @@ export const authorizeDevice = {
   path: '/oauth/device_authorization',
   dialect: 'standard',
   handler,
-  issuesCodes: true,
   operation: {
     id: 'authorizeDevice',
     ...asClient,

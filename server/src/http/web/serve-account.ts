@@ -35,9 +35,6 @@ import { type ReceivedPage, receivePage } from './receive-page.ts'
 import { type ResponseOptions, respondPage } from './respond.ts'
 import { createUploadTurns, type UploadTurn } from './upload-turns.ts'
 
-/** Forwards the request to the cell that has to answer it. Null: this one. */
-export type ForwardPage = (() => Promise<void>) | null
-
 export type Asked = {
   readonly requestId: string
   readonly slug: string
@@ -45,7 +42,6 @@ export type Asked = {
   readonly query: string
   /** Undefined if no route has this path. */
   readonly found: PathRoutes<PageRoute> | undefined
-  readonly forwardPage: ForwardPage
 }
 
 /** Larger than for API requests: a form may have a check box for every scope of the catalogue. */
@@ -84,7 +80,6 @@ export function createAccountServer(
     }
     let turn: UploadTurn | null = null
     try {
-      if (asked.forwardPage) return await asked.forwardPage()
       if (request.method !== 'POST' && SHEDDABLE_PAGES.test(asked.path) && context.load.sheds('page')) {
         return respondPage(response, options, tooBusy())
       }
@@ -244,9 +239,7 @@ function isSigned(context: Context, sessionUser: SessionUser, route: PageRoute, 
 /** The refusal to show for a thrown error. */
 export function pageRefusalFor(context: Context, error: unknown) {
   if (error instanceof Unavailable) return 'unavailable'
-  if (error instanceof Refusal) {
-    return error.code === 'payload_too_large' || error.code === 'unavailable' ? error.code : 'invalid_request'
-  }
+  if (error instanceof Refusal) return error.code === 'payload_too_large' ? 'payload_too_large' : 'invalid_request'
   context.events.unexpected('pages', error)
   return 'server_error'
 }

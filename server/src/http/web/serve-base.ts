@@ -21,14 +21,13 @@ import type { FormRules, PathRoutes } from '../router.ts'
 import { LANGUAGE, readCookie } from './cookies.ts'
 import { receivePage } from './receive-page.ts'
 import { type ResponseOptions, respondPage } from './respond.ts'
-import { type ForwardPage, pageRefusalFor } from './serve-account.ts'
+import { pageRefusalFor } from './serve-account.ts'
 
 export type BaseAsked = {
   readonly requestId: string
   readonly path: string
   readonly query: string
   readonly found: PathRoutes<BasePage>
-  readonly forwardPage: ForwardPage
 }
 
 export function createBaseServer(context: Context, addressOf: RequestAddressReader) {
@@ -60,7 +59,6 @@ export function createBaseServer(context: Context, addressOf: RequestAddressRead
       refuse: (code, detail) => refusalPage(frame, { code, requestId, detail }),
     }
     try {
-      if (asked.forwardPage) return await asked.forwardPage()
       const received = await receivePage(request, asked.found, asked.query, rulesOf)
       if ('refusal' in received) return respondPage(response, options, received)
       const { route, fields } = received

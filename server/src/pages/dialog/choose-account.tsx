@@ -27,8 +27,7 @@ export function chooseAccountPage(frame: Frame, model: ChooseAccountModel): stri
   const { words } = frame
   const { purpose, known, problem } = model
   const wrong = problem && words.t(`choose_account.problem_${problem}`)
-  // With the request in the query: a server of another cell forwards the form without reading it.
-  const action = purpose.kind === 'dialog' ? `/dialog?request=${purpose.request}` : '/activate'
+  const action = purpose.kind === 'dialog' ? '/dialog' : '/activate'
   const hidden = purpose.kind === 'dialog' ? { request: purpose.request } : {}
   return page(
     frame,

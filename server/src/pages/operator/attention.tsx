@@ -8,13 +8,8 @@ import type { Words } from '../ui/words.ts'
 type AttentionProps = { readonly words: Words; readonly attention: Attention }
 
 export function AttentionCard({ words, attention }: AttentionProps) {
-  const { movingBuckets, decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
+  const { decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
   const lines: readonly (ComponentChildren | false)[] = [
-    movingBuckets > 0 && (
-      <p>
-        {words.t('attention.moving', { count: movingBuckets })} <code dir="ltr">latchkey cell move</code>
-      </p>
-    ),
     decisions > 0 && <a href="/operator/reviews">{words.t('attention.decisions', { count: decisions })}</a>,
     operatorChanges > 0 && (
       <a href="/operator/operators">{words.t('attention.operator_changes', { count: operatorChanges })}</a>

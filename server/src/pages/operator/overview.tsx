@@ -14,8 +14,6 @@ import { AttentionCard, RestoredNotice } from './attention.tsx'
 import { TaskTable } from './tasks.tsx'
 
 export type OperatorOverviewModel = {
-  /** Name of the cell whose figures these are; null in an undivided installation. */
-  readonly cell: string | null
   readonly now: number
   readonly postgres: {
     readonly version: string
@@ -68,7 +66,6 @@ export function operatorOverviewPage(frame: Frame, model: OperatorOverviewModel)
           {' · '}
           <a href="/operator">{words.t('operator.reload')}</a>
         </p>
-        {model.cell !== null && <p class="soft">{words.t('operator.of_cell', { cell: model.cell })}</p>}
       </header>
       <Verdict words={words} model={model} />
       {restore !== null && <RestoredNotice words={words} restore={restore} />}

@@ -16,18 +16,14 @@ export type Account = {
   readonly policy: AccountPolicy
 }
 
-export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'> & {
-  readonly externalId?: string | null
-  /** Absent: the installation is not divided. */
-  readonly bucket?: number
-}
+export type NewAccount = Pick<Account, 'id' | 'slug' | 'name'> & { readonly externalId?: string | null }
 
 /** False when another account has the external id, or has or had the slug. */
 export async function insertAccount(tx: Transaction, account: NewAccount): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `insert into accounts (id, slug, name, external_id, bucket, created_at) values ($1, $2, $3, $4, $5, now())
+    `insert into accounts (id, slug, name, external_id, created_at) values ($1, $2, $3, $4, now())
      on conflict do nothing`,
-    [account.id, account.slug, account.name, account.externalId ?? null, account.bucket ?? 0],
+    [account.id, account.slug, account.name, account.externalId ?? null],
   )
   return rowCount === 1
 }

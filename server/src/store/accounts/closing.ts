@@ -6,7 +6,6 @@
 import type { Actor } from '../../core/audit/actor.ts'
 import type { RevocationReason } from '../../core/grants/revocation-reason.ts'
 import { recordAll } from '../audit/events.ts'
-import { notMoving } from '../cells/moving-tables.ts'
 import { announce } from '../grants/changes.ts'
 import { chooseGrants } from '../grants/grants.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -66,11 +65,11 @@ export async function listAccountsToErase(db: Queryable): Promise<readonly strin
   return rows.map(({ id }) => id)
 }
 
-/** False when another process erases it, it is erased, or it is moving to another cell. */
+/** False when another process erases it, or it is erased. */
 export async function lockAccountToErase(tx: Transaction, id: string): Promise<boolean> {
   const { rowCount } = await tx.query(
-    `select from accounts c where id = $1 and closed_at is not null and erased_at is null and ${notMoving('accounts')}
-     for no key update of c skip locked`,
+    `select from accounts where id = $1 and closed_at is not null and erased_at is null
+     for no key update skip locked`,
     [id],
   )
   return rowCount === 1
@@ -113,7 +112,7 @@ async function revokeSome(
   reason: RevocationReason,
   atMost: number,
 ): Promise<number> {
-  const some = `revoked_at is null and g.id in (select id from grants where revoked_at is null and ${condition} and ${notMoving('grants')} limit $6)`
+  const some = `revoked_at is null and g.id in (select id from grants where revoked_at is null and ${condition} limit $6)`
   const { rows } = await tx.query<{ revoked: number }>(
     `with ${chooseGrants(some)},
      revoked as (
@@ -163,14 +162,13 @@ export async function deleteRest(tx: Transaction, id: string): Promise<void> {
 
 /**
  * Removes name and branding. False for a while after the account was closed: a transaction that found the account open may still add a user, and
- * none lasts as long as this. False also while a grant to one of its applications is live, because its user's account is moving.
+ * none lasts as long as this.
  */
 export async function markErased(tx: Transaction, id: string): Promise<boolean> {
   const { rowCount } = await tx.query(
     `update accounts set erased_at = now(), name = slug, external_id = null, colour = null, logo = null,
        logo_version = null, only_applications = null
-     where id = $1 and closed_at < now() - interval '10 minutes'
-       and not exists (select from grants where revoked_at is null and ${TO_APPLICATIONS_OF})`,
+     where id = $1 and closed_at < now() - interval '10 minutes'`,
     [id],
   )
   return rowCount === 1

@@ -1,17 +1,9 @@
 /** The tables applications and application_secrets. Every process holds a copy of all rows and pulls changes. */
 import type { Application, Publisher } from '../../core/applications/application.ts'
 import type { TestMode } from '../../core/applications/test-mode.ts'
-import { isMoving } from '../cells/moves.ts'
 import { lockByName } from '../postgres/advisory-locks.ts'
 import { HISTORY, type History, type HistoryRow, historyFrom } from '../postgres/history.ts'
-import {
-  allowLongQueries,
-  LONG_QUERY,
-  type Postgres,
-  type Queryable,
-  type Transaction,
-  Unavailable,
-} from '../postgres/postgres.ts'
+import { allowLongQueries, LONG_QUERY, type Postgres, type Queryable, type Transaction } from '../postgres/postgres.ts'
 
 type Row = {
   id: string
@@ -30,8 +22,7 @@ type Row = {
   public_client: boolean
   pkce_required: boolean
   resource_server: boolean
-  /** `userId`: null outside the home cell. */
-  test_mode: { userId: string | null; keyId: number; digest: string; endsAt: number } | null
+  test_mode: { userId: string; keyId: number; digest: string; endsAt: number } | null
   poll_interval_seconds: number | null
   suspended_at: number | null
   deleted_at: number | null
@@ -172,14 +163,7 @@ export type NewApplication = Omit<
   | 'deleted'
 >
 
-/** Call under `lockAccount`: the account becomes a publisher. */
 export async function insertApplication(tx: Transaction, application: NewApplication): Promise<void> {
-  const { rowCount } = await tx.query('update accounts set publisher = true where id = $1 and not publisher', [
-    application.accountId,
-  ])
-  // A publisher's account is replicated to every cell. One that has a copy of it already would replicate nothing more.
-  if (rowCount === 1 && (await isMoving(tx, application.accountId)))
-    throw new Unavailable('the account moves to another cell')
   const changed = await nextChange(tx)
   await tx.query(
     `insert into applications
@@ -340,5 +324,5 @@ function fromRow(row: Row): Application {
 }
 
 function testModeFrom({ userId, keyId, digest, endsAt }: NonNullable<Row['test_mode']>): TestMode {
-  return { userId: userId ?? '', secret: { keyId, digest: Buffer.from(digest, 'hex') }, endsAt }
+  return { userId, secret: { keyId, digest: Buffer.from(digest, 'hex') }, endsAt }
 }

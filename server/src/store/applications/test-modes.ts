@@ -45,10 +45,10 @@ export async function deleteTestMode(tx: Transaction, applicationId: string): Pr
   await tx.query('delete from application_test_modes where application_id = $1', [applicationId])
 }
 
-/** Applications whose test mode is past its time. Without rows replicated from the home cell, which have no user. */
+/** Applications whose test mode is past its time. */
 export async function listOverdueTestModes(db: Queryable): Promise<readonly string[]> {
   const { rows } = await db.query<{ application_id: string }>(
-    'select application_id from application_test_modes where ends_at <= now() and user_id is not null order by application_id',
+    'select application_id from application_test_modes where ends_at <= now() order by application_id',
   )
   return rows.map((row) => row.application_id)
 }
@@ -64,7 +64,7 @@ export async function lockTestModesOf(tx: Transaction, userId: string): Promise<
 
 export async function listTestModesOfKey(db: Queryable, keyId: number): Promise<readonly string[]> {
   const { rows } = await db.query<{ application_id: string }>(
-    'select application_id from application_test_modes where key_id = $1 and user_id is not null order by application_id',
+    'select application_id from application_test_modes where key_id = $1 order by application_id',
     [keyId],
   )
   return rows.map((row) => row.application_id)

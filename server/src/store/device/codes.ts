@@ -2,20 +2,12 @@
  * The table device_codes. A row is found by the id and expiry that its device code carries, or by a digest of
  * its user code.
  */
-import type { Place } from '../../core/cells/hand-over.ts'
 import type { DeviceCode } from '../../core/device/code.ts'
 import type { StoredUserCode } from '../../secrets/user-code.ts'
 import { lockByNames } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-export type StoredDeviceCode = DeviceCode &
-  RequestOrigin &
-  StoredUserCode &
-  Place & {
-    readonly createdAt: number
-    /** The cell that issued it; null: this one. */
-    readonly issuedBy: number | null
-  }
+export type StoredDeviceCode = DeviceCode & RequestOrigin & StoredUserCode & { readonly createdAt: number }
 
 /** Origin of a request for a code: the address that the server saw, and what the device says it is. */
 export type RequestOrigin = { readonly requestedFrom: string | null; readonly requestedWith: string | null }
@@ -26,11 +18,11 @@ export type DeviceCodeKey = { readonly id: string; readonly expiresAt: number }
 /** A row with PostgreSQL's time when it was read, by which its expiry is judged. */
 export type Found = { readonly code: StoredDeviceCode; readonly now: number }
 
-export const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
+const COLUMNS = `id, expires_at, created_at, application_id, variant, status, entry_closed, also_entered, key_id, user_code_digits,
   scopes, state, claimed_by, claimed_as, taken_from, moved_from, closed_by, grant_id, lease_id, leased_until, outcome, idempotency_key, host(requested_from) as requested_from,
-  requested_with, handed_to, issued_by, handovers`
+  requested_with`
 
-export type Row = {
+type Row = {
   id: string
   expires_at: number
   created_at: number
@@ -55,9 +47,6 @@ export type Row = {
   idempotency_key: string | null
   requested_from: string | null
   requested_with: string | null
-  handed_to: number | null
-  issued_by: number | null
-  handovers: number
   now: number
 }
 
@@ -129,7 +118,7 @@ export async function lockLiveUserCode(tx: Transaction, digests: readonly Buffer
   const { rows } = await tx.query<Row>({
     name: 'lock-live-user-code',
     text: `select ${COLUMNS}, now() as now from device_codes
-     where user_code_digest = any($1::bytea[]) and status = 'pending' and handed_to is null and expires_at > now() for update`,
+     where user_code_digest = any($1::bytea[]) and status = 'pending' and expires_at > now() for update`,
     values: [digests],
   })
   return rows[0] ? foundFrom(rows[0]) : null
@@ -187,8 +176,6 @@ export type DeviceCodeStatus = {
   readonly remainingMs: number
   /** Key of the poll that holds the outcome or received it. */
   readonly idempotencyKey: string | null
-  /** The cell that has the code; null: this one. */
-  readonly handedTo: number | null
 }
 
 /**
@@ -205,7 +192,6 @@ export async function readDeviceCodeStatuses(
     status: DeviceCodeStatus['status']
     remaining: number
     key: string | null
-    handed_to: number | null
   }>({
     name: 'read-device-code-statuses',
     text: `select id,
@@ -214,19 +200,16 @@ export async function readDeviceCodeStatuses(
              when status = 'pending' and expires_at > now() and also_entered is distinct from 'another_account' then 'pending'
              else 'final' end as status,
         greatest(0, extract(epoch from expires_at - now()) * 1000)::float8 as remaining,
-        idempotency_key as key, handed_to
+        idempotency_key as key
       from device_codes where id = any($1::uuid[]) and expires_at between $2 and $3`,
     values: [keys.map((key) => key.id), new Date(Math.min(...expiries)), new Date(Math.max(...expiries))],
   })
   return new Map(
-    rows.map((row) => [
-      row.id,
-      { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key, handedTo: row.handed_to },
-    ]),
+    rows.map((row) => [row.id, { status: row.status, remainingMs: row.remaining, idempotencyKey: row.key }]),
   )
 }
 
-export function foundFrom(row: Row): Found {
+function foundFrom(row: Row): Found {
   return { code: fromRow(row), now: row.now }
 }
 
@@ -243,9 +226,6 @@ function fromRow(row: Row): StoredDeviceCode {
     userCodeDigits: row.user_code_digits,
     requestedFrom: row.requested_from,
     requestedWith: row.requested_with,
-    handedTo: row.handed_to,
-    issuedBy: row.issued_by,
-    handovers: row.handovers,
     status: row.status,
     claimedBy: row.claimed_by,
     claimedAs: row.claimed_as,

@@ -2,7 +2,7 @@
 import { DIALOG_KEPT_MS, type Dialog } from '../../core/dialog/dialog.ts'
 import { recordAll } from '../audit/events.ts'
 import { announceGrants } from '../grants/changes.ts'
-import { chooseGrants, NOT_MOVED } from '../grants/grants.ts'
+import { chooseGrants } from '../grants/grants.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 import { forget } from '../postgres/purge.ts'
 
@@ -24,10 +24,9 @@ type Row = {
   now: number
 }
 
-/** A dialog that was handed to another cell is not here. */
 const DIALOG = `select id, application_id, redirect_uri, scopes, state, code_challenge, expires_at, decided_at, user_id,
     grant_id, lease_id, leased_until, idempotency_key, used_at, now() as now
-  from dialogs where id = $1 and handed_to is null`
+  from dialogs where id = $1`
 
 export type FoundDialog = { readonly dialog: Dialog; readonly now: number }
 
@@ -63,7 +62,7 @@ export async function readDialog(db: Queryable, id: string): Promise<FoundDialog
 export async function openInBrowser(db: Queryable, id: string, browser: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `update dialogs set opened_in = $2
-     where id = $1 and decided_at is null and handed_to is null and (opened_in is null or opened_in = $2)`,
+     where id = $1 and decided_at is null and (opened_in is null or opened_in = $2)`,
     [id, browser],
   )
   return rowCount === 1
@@ -105,7 +104,7 @@ export async function revokeUnexchanged(tx: Transaction, codeLifetimeMs: number)
        where grant_id is not null and used_at is null and lease_id is null
          and decided_at < now() - $1 * interval '1 millisecond'
        for update skip locked),
-     ${chooseGrants(`revoked_at is null and id in (select grant_id from late) and ${NOT_MOVED}`)},
+     ${chooseGrants('revoked_at is null and id in (select grant_id from late)')},
      voided as (
        update grants g set revoked_at = now(), revocation_reason = 'never_collected' from chosen where g.id = chosen.id
        returning g.id, g.account_id, g.user_id, g.application_id),

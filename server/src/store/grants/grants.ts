@@ -9,7 +9,6 @@ import { announce, type GrantChange } from './changes.ts'
 
 export type GrantRow = {
   id: string
-  bucket: number
   account_id: string
   user_id: string
   application_id: string
@@ -27,7 +26,7 @@ export type GrantRow = {
 }
 
 /** Columns for a query over `grants g`. */
-export const GRANT = `g.id, g.bucket, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
+export const GRANT = `g.id, g.account_id, g.user_id, g.application_id, g.variant, g.scopes, g.key_id, g.created_at,
   g.generation, g.used_generation, g.key_generation, g.issued_at, g.key_rotated_at, g.revoked_at, g.test_ends_at`
 
 type HolderRow = { user_disabled: boolean; account_closed: boolean; application_deleted: boolean }
@@ -52,10 +51,9 @@ export async function insertGrant(tx: Transaction, grant: NewGrant): Promise<voi
   await tx.query({
     name: 'insert-grant',
     text: `insert into grants (id, secret, account_id, user_id, application_id, variant, scopes, key_id, device_code_id,
-       dialog_id, requested_from, created_at, test_ends_at, first_of_user, bucket)
+       dialog_id, requested_from, created_at, test_ends_at, first_of_user)
      values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, now(), $12,
-       not exists (select from grants before where before.user_id = $4 and before.application_id = $5),
-       (select bucket from accounts where id = $3))`,
+       not exists (select from grants before where before.user_id = $4 and before.application_id = $5))`,
     values: [
       grant.id,
       grant.secret,
@@ -225,13 +223,6 @@ export function chooseGrants(condition: string): string {
   return `chosen as (select g.id from grants g where ${condition} order by g.id for no key update of g)`
 }
 
-/**
- * Excludes grants of an account that has moved to another cell, or is being copied from it: that cell revokes them. Here a
- * trigger refuses changes of these rows (`refuse_moving`), until the move deletes them or the map gives them to this cell.
- */
-export const NOT_MOVED = `not exists (select from bucket_moves m join bucket_map b on b.bucket = m.bucket
-  cross join this_cell t where m.bucket = g.bucket and (m.moved or b.cell <> t.cell))`
-
 /** False when the grant was revoked before: of several concurrent calls, one returns true. */
 export async function markRevoked(tx: Transaction, id: string, reason: RevocationReason): Promise<boolean> {
   const { rowCount } = await tx.query(
@@ -279,7 +270,7 @@ export async function restoreGrants(
   await tx.allowSeconds(60)
   const { rows } = await tx.query<{ restored: number }>({
     query_timeout: 61_000,
-    text: `with ${chooseGrants(`application_id = $1 and revoked_by_decision = $2 and ${NOT_MOVED}`)},
+    text: `with ${chooseGrants('application_id = $1 and revoked_by_decision = $2')},
      restored as (
        update grants g set revoked_at = null, revocation_reason = null, revoked_by_decision = null
        from chosen where g.id = chosen.id
@@ -354,13 +345,12 @@ function revocationOf(which: Revocation): RevocationQuery {
     return { condition: 'application_id = $1 and test_ends_at is not null', of, about: { applicationId: of } }
   }
   const { applicationId: of, decisionId } = which
-  return { condition: `application_id = $1 and ${NOT_MOVED}`, of, about: { applicationId: of }, decisionId }
+  return { condition: 'application_id = $1', of, about: { applicationId: of }, decisionId }
 }
 
 export function grantFrom(row: GrantRow): Grant {
   return {
     id: row.id,
-    bucket: row.bucket,
     accountId: row.account_id,
     userId: row.user_id,
     applicationId: row.application_id,

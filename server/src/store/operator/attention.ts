@@ -16,7 +16,6 @@ const MAX_NAMED = 5
 export async function readAttention(db: Queryable): Promise<Attention> {
   const { rows } = await db.query<Omit<Attention, 'failingWebhooks' | 'restore'>>(
     `select
-       (select count(*) from bucket_moves) as "movingBuckets",
        (select count(*) from review_decisions where took_effect_at is null and undone_at is null) as decisions,
        (select count(*) from application_proposals where declined_at is null) as proposals,
        (select count(*) from application_vettings where requested_at is not null) as vettings,

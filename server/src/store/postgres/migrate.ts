@@ -189,12 +189,6 @@ async function missingMigrations(client: { query: pg.Client['query'] }, folder: 
   return (await listMigrations(folder)).filter((name) => !applied.has(name))
 }
 
-/** Names of the migrations that the database has. */
-export async function readAppliedMigrations(db: Queryable): Promise<readonly string[]> {
-  const { rows } = await db.query<{ name: string }>('select name from migrations order by name')
-  return rows.map(({ name }) => name)
-}
-
 export type SchemaState = {
   /** The last migration applied. */
   readonly newest: string | null

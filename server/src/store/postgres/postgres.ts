@@ -164,20 +164,6 @@ export async function openSession(url: string): Promise<Session> {
   throw new ConfigurationError('DATABASE_URL names a connection pooler; this command needs PostgreSQL itself.')
 }
 
-/** Like `transaction`, on a session: commands hold it open for as long as they need, and nothing is tried again. */
-export async function inTransaction<T>(session: Session, work: (tx: Transaction) => Promise<T>): Promise<T> {
-  await session.query('begin')
-  try {
-    const allowSeconds = async () => {}
-    const result = await work({ query: session.query, inTransaction: true, journal: () => {}, allowSeconds })
-    await session.query('commit')
-    return result
-  } catch (error) {
-    await session.query('rollback').catch(() => {})
-    throw error
-  }
-}
-
 function figuresOf(name: PoolFigures['name'], pool: pg.Pool, max: number): PoolFigures {
   const { totalCount, idleCount: idle, waitingCount: waiting } = pool
   return { name, used: totalCount - idle, idle, max, waiting }

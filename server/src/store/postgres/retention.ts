@@ -3,7 +3,6 @@
  * that refer to a grant (codes, dialogs, audit events, deliveries) hold its id only and outlive it.
  */
 
-import { notMoving } from '../cells/moving-tables.ts'
 import { tryLockByName } from './advisory-locks.ts'
 import type { Postgres } from './postgres.ts'
 
@@ -34,7 +33,7 @@ export async function forgetEndedGrants(db: Postgres, { keptMs, maxMs }: GrantRe
       db,
       `delete from grants where id in (
          select id from grants g where ${which} and ${moment} < now() - $1 * interval '1 millisecond'
-           and not exists (select from links l where l.grant_id = g.id) and ${notMoving('grants')}
+           and not exists (select from links l where l.grant_id = g.id)
          order by ${moment} limit ${BATCH} for update skip locked)`,
       ageMs,
     )
@@ -47,7 +46,6 @@ export function forgetAddresses(db: Postgres, keptMs: number): Promise<void> {
     db,
     `update grants set requested_from = null where id in (
        select id from grants where requested_from is not null and created_at < now() - $1 * interval '1 millisecond'
-         and ${notMoving('grants')}
        order by created_at limit ${BATCH} for no key update skip locked)`,
     keptMs,
   )

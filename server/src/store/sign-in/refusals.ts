@@ -2,7 +2,6 @@
 import { byAnybody } from '../../core/audit/actor.ts'
 import { type CountedRefusal, summedUp } from '../../core/audit/counted.ts'
 import { recordAll } from '../audit/events.ts'
-import { notMoving } from '../cells/moving-tables.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 export type Refusals = CountedRefusal & { readonly count: number }
@@ -50,7 +49,7 @@ export async function recordPastRefusals(tx: Transaction): Promise<boolean> {
   const { rows } = await tx.query<{ taken: number }>(
     `with past as (
        delete from refusal_counts where id in (
-         select id from refusal_counts where hour < date_trunc('hour', now(), 'UTC') and ${notMoving('refusal_counts')}
+         select id from refusal_counts where hour < date_trunc('hour', now(), 'UTC')
          order by id limit ${MAX_RECORDED} for update skip locked)
        returning *),
      ${recordAll(`select now(), kind, case when actor is null or subject = '' then $2 else actor end,

@@ -86,7 +86,7 @@ it(`DC-08: ${figure(BY_FLOW)} made-up codes, and ${figure(BY_HTTP)} more over HT
   let refused = 0
   const asked: { postgresql: number; redis: number }[] = []
   let after = await questions()
-  // Bucket, key, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
+  // Key, variant and interval are right: the id, the end of the expiry and the MAC are guessed.
   const makeUp = (attempt: number) => {
     noise.copy(bytes, 1, (attempt * 37) % 1_000_000, ((attempt * 37) % 1_000_000) + 16)
     bytes.writeUInt32BE(attempt, 23)

@@ -124,7 +124,7 @@ export async function insertScenes(service: TestService, all: readonly SceneValu
   )
   await inserts('grants', (scene) => {
     const gone = { revoked_at: created_at, revocation_reason: 'removed_by_user' }
-    const rest = { variant: 'token_set', scopes: [], key_id: 1, bucket: 0, first_of_user: true }
+    const rest = { variant: 'token_set', scopes: [], key_id: 1, first_of_user: true }
     const defaults = { generation: 1, used_generation: 1, key_generation: 1 }
     const grant = (number: number, about: object) => ({
       id: scene.applicationId.replace('app_', `grt_${String(number).padStart(8, '0')}`),
