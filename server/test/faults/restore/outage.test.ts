@@ -3,7 +3,7 @@
  * promoted. In the short form the clock of the standby is ten minutes ahead instead.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { afterEach, beforeEach, expect, it } from 'vitest'
+import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
@@ -26,6 +26,7 @@ import { startSession } from '../../rig/signed-in.ts'
 import { FULL_SIZE } from '../../rig/size.ts'
 
 const AWAY_SECONDS = 600
+if (FULL_SIZE) vi.setConfig({ testTimeout: 2 * AWAY_SECONDS * 1_000 })
 const settings = { POLL_INTERVAL: '1', DEVICE_CODE_LIFETIME: '1800' }
 
 /** The processes may take half a minute to say what they know. */
