@@ -2,9 +2,10 @@
  * Eight projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
  * also Chromium. `engines` has the contract and every layer of the server; `attacks` the catalogue of attacks; `clients` what talks
  * to the server: command line, client library, examples, proxies and other programs. `waiting` lets real time pass, a second at a
- * time: its files run after the others, several at once, because they leave the processor alone. So do those of `faults`, which take
- * engines and processes away. `timing` measures time: its files run last and one at a time, so that no other test slows them. A test
- * of these three that fails is tried once more: another program may have had the processor, while a fault is there the second time, too.
+ * time: its files run after the others, several at once, because they leave the processor alone. So do those of
+ * `faults`, which take engines and processes away. `timing` measures time: its files run last and one
+ * at a time, so that no other test slows them. A test of these three that fails is tried once more: another program may have had the
+ * processor, while a fault is there the second time, too.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -13,7 +14,6 @@ const PURE = [
   'server/test/secrets/**',
   'server/test/pages/**',
   'server/test/telemetry/**',
-  'server/test/mutants/**',
   'server/test/history/**',
   'server/test/faults/soak/**',
   'server/test/*.test.ts',
