@@ -96,8 +96,7 @@ async function measure(what: string, work: () => Promise<number>, idle: Spent | 
 }
 
 const formOf = (index: number) => {
-  const text = Buffer.from(codes.texts).toString('latin1', index * codes.textLength, (index + 1) * codes.textLength)
-  return `${new URLSearchParams({ ...device.credentials, device_code: text })}`
+  return `${new URLSearchParams({ ...device.credentials, device_code: codes.texts[index] ?? '' })}`
 }
 
 /** Polls the codes in turn. By wrk, because it takes little processor time from the programs that are measured. */

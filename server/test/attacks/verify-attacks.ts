@@ -33,7 +33,6 @@ const PROGRAMS: readonly { readonly ids: readonly string[]; readonly command: re
   { ids: ['TK-01', 'TK-02'], command: ['races/verify-refresh.ts', '--grants', '1000'] },
   { ids: ['RL-01', 'RL-02', 'RL-04'], command: ['model/verify-suspension.ts'] },
   { ids: ['WB-07'], command: ['scale/verify-stuffing.ts', '--full'] },
-  { ids: ['SC-03'], command: ['scale/verify-key-retirement.ts', '--full'] },
 ]
 
 type Outcome = 'passed' | 'failed'

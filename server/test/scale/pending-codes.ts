@@ -21,11 +21,10 @@ const REQUESTED_OVER_MS = 15 * 60 * 1000
 
 const ROWS_PER_STATEMENT = 10_000
 
-export type PendingCodes = {
+type PendingCodes = {
   readonly ids: readonly string[]
-  /** Device codes as applications hold them, concatenated, each of the same length. */
-  readonly texts: SharedArrayBuffer
-  readonly textLength: number
+  /** Device codes as applications hold them. */
+  readonly texts: readonly string[]
 }
 
 export async function placePendingCodes(
@@ -130,11 +129,7 @@ async function checkLikeness(context: Context, database: Database, bulk: Request
 function sealAll(context: Context, requested: readonly RequestedCode[]): PendingCodes {
   const { keys, pollIntervalSeconds } = context.config
   const seal = (code: RequestedCode) => signDeviceCode(keys, { ...code, intervalSeconds: pollIntervalSeconds })
-  const textLength = requested[0] ? seal(requested[0]).length : 0
-  const texts = new SharedArrayBuffer(requested.length * textLength)
-  const bytes = Buffer.from(texts)
-  for (const [index, code] of requested.entries()) bytes.write(seal(code), index * textLength, 'latin1')
-  return { ids: requested.map((code) => code.id), texts, textLength }
+  return { ids: requested.map((code) => code.id), texts: requested.map(seal) }
 }
 
 /** Size of tables and indexes of all partitions. */

@@ -9,41 +9,30 @@ const WORDS_PER_MINUTE = 230
 const SECONDS_PER_DECISION = 1.4
 const SECONDS_PER_PASSKEY = 3
 
-export type PageEffort = { readonly heading: string; readonly words: number; readonly seconds: number }
-
 /** What a page took: reading it, typing, and the press that leaves it. */
 type Step = { readonly digits?: number; readonly decisions?: number; readonly passkeys?: number }
 
 export type ScriptedPerson = {
   /** Records the page on the screen, before it is left. */
   sees(page: Page, step: Step): Promise<void>
-  readonly pages: readonly PageEffort[]
-  readonly clicks: number
-  readonly seconds: number
+  readonly spent: { readonly pages: number; readonly clicks: number; readonly seconds: number }
 }
 
 export function createScriptedPerson(): ScriptedPerson {
-  const pages: PageEffort[] = []
-  let clicks = 0
+  const spent = { pages: 0, clicks: 0, seconds: 0 }
   return {
-    pages,
-    get clicks() {
-      return clicks
-    },
-    get seconds() {
-      return pages.reduce((sum, { seconds }) => sum + seconds, 0)
-    },
+    spent,
     sees: async (page, { digits = 0, decisions = 0, passkeys = 0 }) => {
       const words = (await page.evaluate<string>(TEXT_ON_SCREEN))
         .split(/\s+/)
         .filter((word) => /[\p{L}\p{N}]/u.test(word))
-      const seconds =
+      spent.seconds +=
         (words.length * 60) / WORDS_PER_MINUTE +
         digits * SECONDS_PER_DIGIT +
         decisions * SECONDS_PER_DECISION +
         passkeys * SECONDS_PER_PASSKEY
-      clicks += decisions
-      pages.push({ heading: (await page.locator('h1').first().textContent()) ?? '', words: words.length, seconds })
+      spent.clicks += decisions
+      spent.pages += 1
     },
   }
 }
