@@ -7,8 +7,9 @@ import { createScope } from '../../src/flows/accounts/register.ts'
 import { createApplication } from '../../src/flows/applications/manage.ts'
 import { changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
+import { makeRegistration, makeSettings } from '../rig/application-settings.ts'
 import { post } from '../rig/device.ts'
-import { CALLBACK, type MadeApplication, makeApplication, PLAIN_REGISTRATION } from '../rig/make.ts'
+import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
 import { signInAs } from '../rig/signed-in.ts'
 import { textOf } from '../rig/web.ts'
@@ -70,35 +71,29 @@ describe.each(['oauth', 'key'] as const)('a code request, %s variant', (variant)
 })
 
 describe('a default set with a scope that no typed code may lead to', () => {
-  const wish = {
-    ...PLAIN_REGISTRATION,
-    name: 'Till',
-    allowedScopes: SCOPES,
-    defaultScopes: ['orders:read', 'money:move'],
-  }
+  const wish = makeSettings({ allowedScopes: SCOPES, defaultScopes: ['orders:read', 'money:move'] })
   const unfit = { outcome: 'unfit', problem: { field: 'scopes', problem: 'not_by_device', names: ['money:move'] } }
 
   it('is refused when an application with the device flow is registered, with the reason', async () => {
     const { context, config, account, user } = service
     const before = await everyRow(service)
-    expect(await createApplication(context.db, config.keys, { ...wish, account: account.slug })).toEqual({
+    expect(await createApplication(context.db, config.keys, makeRegistration(account.slug, wish))).toEqual({
       outcome: 'refused',
       reason: expect.stringMatching(
         /^No typed code may lead to money:move, so .* cannot have it in its default scopes\./,
       ),
     })
-    expect(await registerApplication(context, user.id, wish)).toEqual(unfit)
+    expect(await registerApplication(context, user.id, { ...wish, public: false })).toEqual(unfit)
     expect(await everyRow(service)).toEqual(before)
   })
 
   it('is refused at every later change: of the default set, and of the way in which it is connected', async () => {
     const { context, user } = service
-    const settings = { ...wish, pkceRequired: false }
     const device = await make()
-    expect(await changeSettings(context, user.id, device.id, settings)).toEqual(unfit)
+    expect(await changeSettings(context, user.id, device.id, wish)).toEqual(unfit)
     const dialog = await make({ deviceFlow: false, redirectUris: [CALLBACK], defaultScopes: wish.defaultScopes })
     const before = await everyRow(service)
-    expect(await changeSettings(context, user.id, dialog.id, { ...settings, redirectUris: [CALLBACK] })).toEqual(unfit)
+    expect(await changeSettings(context, user.id, dialog.id, { ...wish, redirectUris: [CALLBACK] })).toEqual(unfit)
     expect(await everyRow(service)).toEqual(before)
   })
 
@@ -115,7 +110,7 @@ describe('a default set with a scope that no typed code may lead to', () => {
 
   it('is all right for an application that has only the dialog, and the dialog grants it whole', async () => {
     const { context, user } = service
-    const only = { ...wish, deviceFlow: false, redirectUris: [CALLBACK] }
+    const only = { ...wish, public: false, deviceFlow: false, redirectUris: [CALLBACK] }
     expect((await registerApplication(context, user.id, only)).outcome).toBe('registered')
   })
 

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerApplication } from '../../src/flows/applications/own.ts'
+import { makeSettings } from '../rig/application-settings.ts'
 import { askMe } from '../rig/connect.ts'
 import { post } from '../rig/device.ts'
 import { DialogWindow, makeDialogApplication, makePkce } from '../rig/dialog.ts'
@@ -19,15 +20,8 @@ afterAll(() => service.stop())
 
 async function registeredInTheConsole(): Promise<MadeApplication> {
   const scopes = ['orders:read', 'orders:write']
-  const result = await registerApplication(service.context, service.user.id, {
-    name: 'Basket',
-    allowedScopes: scopes,
-    defaultScopes: ['orders:read'],
-    requiredScopes: [],
-    deviceFlow: false,
-    redirectUris: [CALLBACK],
-    public: false,
-  })
+  const settings = makeSettings({ allowedScopes: scopes, deviceFlow: false, redirectUris: [CALLBACK] })
+  const result = await registerApplication(service.context, service.user.id, { ...settings, public: false })
   if (result.outcome !== 'registered') throw new Error(`it was not registered: ${JSON.stringify(result)}`)
   await service.context.applications.refresh()
   return { id: result.id, secret: result.secret ?? '' }

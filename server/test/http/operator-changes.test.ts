@@ -5,6 +5,7 @@ import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { changeSettings } from '../../src/flows/applications/own.ts'
 import { acceptAsOperator, declineAsOperator } from '../../src/flows/applications/proposals.ts'
 import { findApplication } from '../../src/store/applications/applications.ts'
+import { makeSettings } from '../rig/application-settings.ts'
 import { drawLogo } from '../rig/corpora/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -27,10 +28,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const rename = (name: string) =>
-  changeSettings(service.context, service.user.id, application.id, {
-    ...{ name, allowedScopes: ['orders:read'], defaultScopes: ['orders:read'], requiredScopes: [] },
-    ...{ deviceFlow: true, redirectUris: [], pkceRequired: false },
-  })
+  changeSettings(service.context, service.user.id, application.id, makeSettings({ name }))
 const nameNow = async () => (await findApplication(service.context.db, application.id))?.name
 const open = () => web.get(`/operator/change?application=${application.id}`)
 

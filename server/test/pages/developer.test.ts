@@ -15,7 +15,7 @@ import {
   ID,
   makeOwnApplication,
   makeSecretShown,
-  makeSettings,
+  makeSettingsModel,
   REDIRECT,
   SECRET,
 } from './make-developer.ts'
@@ -132,10 +132,10 @@ describe('one application', () => {
   })
 
   test('the settings are bound to the application, and unticked boxes are not sent', () => {
-    const html = applicationSettingsPage(frame, makeSettings({ deviceFlow: false }))
+    const html = applicationSettingsPage(frame, makeSettingsModel({ deviceFlow: false }))
     expect(html).toContain(`value="signed /developer/application/settings {&quot;application&quot;:&quot;${ID}&quot;}"`)
     expect(html).toMatch(/<input(?![^>]*checked)[^>]*name="device_flow"/)
-    expect(applicationSettingsPage(frame, makeSettings())).toMatch(/<input(?=[^>]*checked)[^>]*name="device_flow"/)
+    expect(applicationSettingsPage(frame, makeSettingsModel())).toMatch(/<input(?=[^>]*checked)[^>]*name="device_flow"/)
   })
 })
 

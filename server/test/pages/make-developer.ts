@@ -53,7 +53,7 @@ export function makeTestSecret(given: Partial<TestSecretModel> = {}): TestSecret
   return { id: ID, name: 'Acme Signage', secret: TEST_SECRET, endsAt: AT, public: false, samples, ...given }
 }
 
-export function makeSettings(given: Partial<ApplicationSettingsModel> = {}): ApplicationSettingsModel {
+export function makeSettingsModel(given: Partial<ApplicationSettingsModel> = {}): ApplicationSettingsModel {
   return {
     id: ID,
     name: 'Acme Signage',
@@ -254,16 +254,16 @@ export function everyDeveloperPage(frame: Frame, application = 'Acme Signage'): 
     ownApplicationPublic: ownApplicationPage(frame, makeOwnApplication({ name, public: true, secrets: [] })),
     applicationSettings: applicationSettingsPage(
       frame,
-      makeSettings({ name, redirects: application, problem: hostile }),
+      makeSettingsModel({ name, redirects: application, problem: hostile }),
     ),
     ...everyChangePage(frame, name),
     applicationSettingsTaken: applicationSettingsPage(
       frame,
-      makeSettings({ name, secondLook: true, problem: 'taken' }),
+      makeSettingsModel({ name, secondLook: true, problem: 'taken' }),
     ),
     registerTooMany: registerApplicationPage(frame, makeRegister({ name, problem: 'too_many_unvetted' })),
     registerTaken: registerApplicationPage(frame, makeRegister({ name, problem: 'taken' })),
-    applicationSettingsScopes: applicationSettingsPage(frame, makeSettings({ name, problem: 'scopes' })),
+    applicationSettingsScopes: applicationSettingsPage(frame, makeSettingsModel({ name, problem: 'scopes' })),
     webhooks: webhooksPage(frame, makeWebhooks({ name, notice: 'resent' })),
     webhooksWrong: webhooksPage(frame, makeWebhooks({ name, url: application, problem: 'private' })),
     webhooksFull: webhooksPage(frame, makeWebhooks({ name, maxEndpoints: 1, problem: 'too_many' })),

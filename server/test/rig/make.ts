@@ -6,6 +6,7 @@ import { createKey } from '../../src/secrets/keyset.ts'
 import { digestPassword } from '../../src/secrets/password.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres, Queryable } from '../../src/store/postgres/postgres.ts'
+import { makeRegistration } from './application-settings.ts'
 import { elsewhereOf, elsewhereSettings } from './origins/users-from.ts'
 
 export const TEST_KEYS = createKey(1)
@@ -104,16 +105,6 @@ export type MadeApplication = { readonly id: string; readonly secret: string }
 /** Redirect URI of the rig's applications, without a listener. */
 export const CALLBACK = 'https://app.example/callback'
 
-/** Default registration: the device flow, and no dialog. */
-export const PLAIN_REGISTRATION = {
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: [],
-  public: false,
-  pkceRequired: false,
-  resourceServer: false,
-} as const
-
 export async function makeApplication(
   db: Postgres,
   config: Config,
@@ -123,14 +114,16 @@ export async function makeApplication(
   const allowedScopes = given.allowedScopes ?? ['orders:read', 'orders:write']
   await makeScopes(db, allowedScopes)
   const { id, secret } = done(
-    await createApplication(db, config.keys, {
-      ...PLAIN_REGISTRATION,
-      account,
-      name: `Application ${next()}`,
-      allowedScopes,
-      defaultScopes: ['orders:read'].filter((name) => allowedScopes.includes(name)),
-      ...given,
-    }),
+    await createApplication(
+      db,
+      config.keys,
+      makeRegistration(account, {
+        name: `Application ${next()}`,
+        allowedScopes,
+        defaultScopes: ['orders:read'].filter((name) => allowedScopes.includes(name)),
+        ...given,
+      }),
+    ),
   )
   return { id, secret: secret ?? '' }
 }

@@ -7,17 +7,11 @@ import { savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { createScope } from '../../../src/flows/accounts/register.ts'
 import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { makeRegistration } from '../../rig/application-settings.ts'
 import { hostileNames } from '../../rig/corpora/hostile-names.ts'
 import { post } from '../../rig/device.ts'
 import { statementsOf } from '../../rig/engines/statements.ts'
-import {
-  type MadeApplication,
-  makeAccount,
-  makeApplication,
-  makeEnvironment,
-  makeUser,
-  PLAIN_REGISTRATION,
-} from '../../rig/make.ts'
+import { type MadeApplication, makeAccount, makeApplication, makeEnvironment, makeUser } from '../../rig/make.ts'
 import { tagsOf } from '../../rig/pages/tags.ts'
 import { ask } from '../../rig/scenes/asked.ts'
 import { madeUp } from '../../rig/scenes/guesses.ts'
@@ -200,13 +194,8 @@ describe('the name of an application', () => {
   it.each(hostileNames)('UC-20: is refused if it is or has %s', async (_reason, names) => {
     const before = await countRows(service, 'applications', 'application_secrets')
     for (const name of names) {
-      const result = await createApplication(service.context.db, service.config.keys, {
-        ...PLAIN_REGISTRATION,
-        account: service.account.slug,
-        name,
-        allowedScopes: ['orders:read'],
-        defaultScopes: [],
-      })
+      const wish = makeRegistration(service.account.slug, { name })
+      const result = await createApplication(service.context.db, service.config.keys, wish)
       expect([name, result.outcome]).toEqual([name, 'refused'])
     }
     expect(await countRows(service, 'applications', 'application_secrets')).toEqual(before)

@@ -4,6 +4,7 @@ import { isApplicationName } from '../../../src/core/applications/application.ts
 import { registerApplication } from '../../../src/flows/applications/own.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { type MadeUser, makeAccount, makeApplication, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { signedFor, signInAs } from '../../rig/signed-in.ts'
@@ -36,15 +37,7 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const SETTINGS = {
-  name: 'Order Board',
-  allowedScopes: ['orders:read'],
-  defaultScopes: ['orders:read'],
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: ['https://board.example/'],
-  public: false,
-} as const
+const SETTINGS = { ...makeSettings({ redirectUris: ['https://board.example/'] }), public: false }
 
 /** Registered by somebody of their account. */
 async function makeOwn(by: MadeUser, given: { name?: string } = {}): Promise<Own> {

@@ -9,7 +9,8 @@ import { provePublisher } from '../../../src/flows/applications/publisher.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
 import { listEveryProposal } from '../../../src/store/applications/proposals.ts'
-import { type MadeUser, makeAccount, makeScopes, makeUser, PLAIN_REGISTRATION } from '../../rig/make.ts'
+import { makeRegistration } from '../../rig/application-settings.ts'
+import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { type DnsServer, startDnsServer } from '../../rig/network/dns-server.ts'
 import { makeOwn, makeStranger, OWN_SETTINGS, proveDomain, recordOf } from '../../rig/scenes/publisher.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -36,7 +37,7 @@ afterAll(async () => {
 })
 
 const change = (by: MadeUser, id: string, given: object) =>
-  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, pkceRequired: false, ...given })
+  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, ...given })
 const versionOf = async (id: string) =>
   (await listEveryProposal(service.context.db)).find(({ applicationId }) => applicationId === id)?.version ?? 0
 
@@ -56,13 +57,7 @@ it('AD-10: no other account registers or renames an application to a look-alike 
 
 it('AD-10: the command line refuses look-alikes, too', async () => {
   const { slug } = await makeAccount(service.context.db)
-  const wish = {
-    ...PLAIN_REGISTRATION,
-    account: slug,
-    name: 'Асmе Television',
-    allowedScopes: ['orders:read'],
-    defaultScopes: [],
-  }
+  const wish = makeRegistration(slug, { name: 'Асmе Television' })
   expect(await createApplication(service.context.db, service.config.keys, wish)).toEqual({
     outcome: 'refused',
     reason: expect.stringContaining('looks the same'),

@@ -49,7 +49,7 @@ async function consentOf(application: MadeApplication): Promise<string> {
 }
 
 const change = (by: MadeUser, id: string, given: object) =>
-  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, pkceRequired: false, ...given })
+  changeSettings(service.context, by.id, id, { ...OWN_SETTINGS, ...given })
 const uploadLogo = async (id: string, bytes: Buffer, by = owner, at = web) => {
   const path = '/developer/application/logo'
   return upload(at, path, await signedFor(service, by, path, { application: id }), { name: 'logo', bytes })

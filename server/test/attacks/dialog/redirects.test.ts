@@ -2,9 +2,10 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createApplication, setApplicationRedirects } from '../../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { makeRegistration } from '../../rig/application-settings.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { DialogWindow, dialogAddress, makeDialogApplication, makePkce, openQuestion } from '../../rig/dialog.ts'
-import { CALLBACK, type MadeApplication, PLAIN_REGISTRATION } from '../../rig/make.ts'
+import { CALLBACK, type MadeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { formFields, textOf, unescapeHtml } from '../../rig/web.ts'
 import { everyRow } from '../../rig/witness.ts'
@@ -143,8 +144,12 @@ describe('registration', () => {
     const before = await everyRow(service)
     const taken: string[] = []
     await eachLine(hostileRegistrations, async ({ uri }) => {
-      const wish = { ...PLAIN_REGISTRATION, account: account.slug, name: 'Acme', allowedScopes: [], defaultScopes: [] }
-      const created = await createApplication(context.db, config.keys, { ...wish, redirectUris: [CALLBACK, uri] })
+      const wish = makeRegistration(account.slug, {
+        allowedScopes: [],
+        defaultScopes: [],
+        redirectUris: [CALLBACK, uri],
+      })
+      const created = await createApplication(context.db, config.keys, wish)
       const changed = await setApplicationRedirects(context.db, application.id, [uri, CALLBACK])
       if (created.outcome !== 'refused' || changed.outcome !== 'refused') taken.push(uri)
     })

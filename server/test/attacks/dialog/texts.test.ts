@@ -2,6 +2,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import { createApplication } from '../../../src/flows/applications/manage.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
+import { makeRegistration } from '../../rig/application-settings.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import {
   allow,
@@ -13,7 +14,7 @@ import {
   makePkce,
   openQuestion,
 } from '../../rig/dialog.ts'
-import { CALLBACK, type MadeApplication, makeAccount, makeUser, PLAIN_REGISTRATION } from '../../rig/make.ts'
+import { CALLBACK, type MadeApplication, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { sample, sized } from '../../rig/size.ts'
 import { unescapeHtml } from '../../rig/web.ts'
@@ -226,10 +227,10 @@ describe('texts that are more than texts', () => {
 
   it('DG-20: an application’s name, where it may be registered at all, on every page that shows it', async () => {
     const { context, config, account, database } = service
-    const wish = { ...PLAIN_REGISTRATION, account: account.slug, allowedScopes: [], defaultScopes: [] }
     const accepted: string[] = []
     for (const name of texts) {
-      const created = await createApplication(context.db, config.keys, { ...wish, name, redirectUris: [CALLBACK] })
+      const wish = makeRegistration(account.slug, { name, redirectUris: [CALLBACK] })
+      const created = await createApplication(context.db, config.keys, wish)
       if (created.outcome === 'done') accepted.push(name)
     }
     const named = await makeDialogApplication(service)

@@ -6,6 +6,7 @@ import { readWebhooks } from '../../../src/flows/webhooks/manage.ts'
 import { createOutbound } from '../../../src/outbound.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { recordEvent } from '../../../src/store/audit/events.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { type NameServer, startNameServer } from '../../rig/network/name-server.ts'
 import { makeCertificate, type Receiver, startReceiver } from '../../rig/network/receiver.ts'
@@ -193,17 +194,8 @@ it('AD-04: only the address comes from the form; id, secret and all else are gen
 })
 
 describe('endpoints of others', () => {
-  const settings = {
-    name: 'Order Board',
-    allowedScopes: ['orders:read'],
-    defaultScopes: [],
-    requiredScopes: [],
-    deviceFlow: true,
-    redirectUris: [],
-    public: false,
-  }
   const makeOwn = async (by: MadeUser) => {
-    const made = await registerApplication(service.context, by.id, settings)
+    const made = await registerApplication(service.context, by.id, { ...makeSettings(), public: false })
     if (made.outcome !== 'registered') throw new Error(made.outcome)
     return { id: made.id, ...(await makeDelivered(service, made.id, by)) }
   }

@@ -6,15 +6,13 @@ import {
   type SettingsProblem,
   settingsProblem,
 } from '../../../src/core/applications/settings.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 
-const good: ApplicationSettings = {
-  name: 'Till',
+const good = makeSettings({
   allowedScopes: ['orders:read', 'orders:write'],
-  defaultScopes: ['orders:read'],
   requiredScopes: ['orders:read'],
-  deviceFlow: true,
   redirectUris: ['https://app.example/callback'],
-}
+})
 
 const KNOWN: ScopeFacts = { unknown: [], notByDevice: [] }
 

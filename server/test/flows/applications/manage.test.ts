@@ -4,8 +4,9 @@ import { createScope } from '../../../src/flows/accounts/register.ts'
 import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
 import { readScopeCatalogue, readScopes } from '../../../src/store/applications/scopes.ts'
+import { makeRegistration } from '../../rig/application-settings.ts'
 import { hostileNames } from '../../rig/corpora/hostile-names.ts'
-import { makeApplication, PLAIN_REGISTRATION } from '../../rig/make.ts'
+import { makeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { digestOf } from '../../rig/witness.ts'
 
@@ -16,13 +17,7 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 
 const register = (name: string) =>
-  createApplication(service.context.db, service.config.keys, {
-    ...PLAIN_REGISTRATION,
-    account: service.account.slug,
-    name,
-    allowedScopes: ['orders:read'],
-    defaultScopes: [],
-  })
+  createApplication(service.context.db, service.config.keys, makeRegistration(service.account.slug, { name }))
 
 describe('the name of an application', () => {
   it('UC-20: is refused for two hundred hostile names, with a message and without a row', async () => {

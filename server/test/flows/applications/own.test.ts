@@ -8,6 +8,7 @@ import {
   revokeOwnSecret,
 } from '../../../src/flows/applications/own.ts'
 import { listOwnApplications, readOwnApplication } from '../../../src/store/applications/own.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { post } from '../../rig/device.ts'
 import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -22,15 +23,8 @@ beforeAll(async () => {
 })
 afterAll(() => service.stop())
 
-const wish: NewOwnApplication = {
-  name: 'Kitchen display',
-  allowedScopes: ['orders:read', 'orders:write'],
-  defaultScopes: ['orders:read'],
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: [],
-  public: false,
-}
+const settings = makeSettings({ name: 'Kitchen display', allowedScopes: ['orders:read', 'orders:write'] })
+const wish: NewOwnApplication = { ...settings, public: false }
 
 async function register(given: Partial<NewOwnApplication> = {}) {
   const result = await registerApplication(service.context, service.user.id, { ...wish, ...given })

@@ -7,6 +7,7 @@ import { changeSettings, registerApplication } from '../../../src/flows/applicat
 import { acceptProposal, declineProposal, withdrawProposal } from '../../../src/flows/applications/proposals.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
 import { listEveryProposal, readProposal, readProposedLogo } from '../../../src/store/applications/proposals.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { drawLogo } from '../../rig/corpora/logo.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -31,19 +32,11 @@ beforeEach(async () => {
   await service.database.query('update applications set deleted_at = now()')
 })
 
-const SETTINGS = {
-  allowedScopes: ['orders:read'],
-  defaultScopes: ['orders:read'],
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: [],
-} as const
-
 let count = 0
 async function make(given: { vouched?: boolean } = {}): Promise<{ id: string; name: string }> {
   count += 1
   const name = `Display ${count}`
-  const made = await registerApplication(service.context, by.id, { ...SETTINGS, name, public: false })
+  const made = await registerApplication(service.context, by.id, { ...makeSettings({ name }), public: false })
   if (made.outcome !== 'registered') throw new Error(made.outcome)
   if (given.vouched !== false) await vouch(made.id)
   return { id: made.id, name }
@@ -51,8 +44,7 @@ async function make(given: { vouched?: boolean } = {}): Promise<{ id: string; na
 
 const vouch = (id: string, status: 'verified' | 'own' | 'unverified' = 'verified') =>
   setApplicationPublisher(service.context.db, id, { status, name: status === 'verified' ? 'acme.example' : null })
-const rename = (id: string, name: string) =>
-  changeSettings(service.context, by.id, id, { ...SETTINGS, name, pkceRequired: false })
+const rename = (id: string, name: string) => changeSettings(service.context, by.id, id, makeSettings({ name }))
 const upload = (id: string, picture: Buffer | null) => changeLogo(service.context, by.id, id, picture)
 const seen = async (id: string) => {
   const application = await findApplication(service.context.db, id)
@@ -130,13 +122,7 @@ describe('a verified application', () => {
 
   it('changes everything else at once', async () => {
     const { id, name } = await make()
-    const settings = {
-      ...SETTINGS,
-      name,
-      deviceFlow: false,
-      redirectUris: ['https://new.example/'],
-      pkceRequired: false,
-    }
+    const settings = makeSettings({ name, deviceFlow: false, redirectUris: ['https://new.example/'] })
     expect(await changeSettings(service.context, by.id, id, settings)).toEqual({ outcome: 'saved' })
     expect(await waiting(id)).toBeUndefined()
     expect(await findApplication(service.context.db, id)).toMatchObject({

@@ -5,6 +5,7 @@ import { registerApplication } from '../../../src/flows/applications/own.ts'
 import { provePublisher, recordFor, removePublisher } from '../../../src/flows/applications/publisher.ts'
 import { recheckPublisher } from '../../../src/flows/applications/recheck-publisher.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { type MadeUser, makeAccount, makeScopes, makeUser } from '../../rig/make.ts'
 import { type DnsServer, startDnsServer } from '../../rig/network/dns-server.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -35,15 +36,8 @@ beforeEach(async () => {
 let count = 0
 async function make(user = by): Promise<string> {
   count += 1
-  const made = await registerApplication(service.context, user.id, {
-    name: `Board ${count}`,
-    allowedScopes: ['orders:read'],
-    defaultScopes: ['orders:read'],
-    requiredScopes: [],
-    deviceFlow: true,
-    redirectUris: [],
-    public: false,
-  })
+  const settings = makeSettings({ name: `Board ${count}` })
+  const made = await registerApplication(service.context, user.id, { ...settings, public: false })
   if (made.outcome !== 'registered') throw new Error(made.outcome)
   return made.id
 }

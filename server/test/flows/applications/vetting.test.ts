@@ -7,6 +7,7 @@ import { type NewOwnApplication, registerApplication } from '../../../src/flows/
 import { showDeviceCode } from '../../../src/flows/device/decide.ts'
 import { foreseeDecision } from '../../../src/flows/device/foresee-decision.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { openQuestion } from '../../rig/dialog.ts'
 import {
   CALLBACK,
@@ -39,12 +40,11 @@ beforeEach(async () => {
 })
 
 const wish: NewOwnApplication = {
-  name: 'Kitchen display',
-  allowedScopes: ['orders:read', 'orders:erase'],
-  defaultScopes: ['orders:read'],
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: [CALLBACK],
+  ...makeSettings({
+    name: 'Kitchen display',
+    allowedScopes: ['orders:read', 'orders:erase'],
+    redirectUris: [CALLBACK],
+  }),
   public: false,
 }
 

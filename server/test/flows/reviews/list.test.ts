@@ -4,6 +4,7 @@ import { changeSettings } from '../../../src/flows/applications/own.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
+import { makeSettings } from '../../rig/application-settings.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
 import { Deciding } from '../../rig/scenes/deciding.ts'
 import { connectAsRows, judgeNow, type Stranger } from '../../rig/scenes/fleet.ts'
@@ -113,14 +114,7 @@ describe('AD-08: a decision is stale', () => {
 
   it('after the application changed', async () => {
     const wish = await world.wish({ decision: 'reinstate' })
-    const settings = { allowedScopes: ['orders:read'], defaultScopes: [], requiredScopes: [] }
-    const changed = {
-      name: 'Bank of Northwind',
-      deviceFlow: true,
-      redirectUris: [],
-      pkceRequired: false,
-      ...settings,
-    }
+    const changed = makeSettings({ name: 'Bank of Northwind' })
     expect(await changeSettings(service.context, service.user.id, world.application.id, changed)).toEqual({
       outcome: 'saved',
     })

@@ -7,7 +7,7 @@ import type { RedirectProblemAt } from '../../../src/pages/applications/scope-ch
 import { applicationSettingsPage } from '../../../src/pages/applications/settings.tsx'
 import { languages, wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeFrame } from '../make.ts'
-import { fieldsOf, formsOf, makeRegister, makeSettings, REDIRECT, scopes } from '../make-developer.ts'
+import { fieldsOf, formsOf, makeRegister, makeSettingsModel, REDIRECT, scopes } from '../make-developer.ts'
 
 const frame = makeFrame()
 const hiddenOf = (form: string) =>
@@ -150,7 +150,7 @@ describe('redirect URIs', () => {
       'registering',
       (problem: RedirectProblemAt) => registerApplicationPage(frame, makeRegister({ step: 'redirects', problem })),
     ],
-    ['the settings', (problem: RedirectProblemAt) => applicationSettingsPage(frame, makeSettings({ problem }))],
+    ['the settings', (problem: RedirectProblemAt) => applicationSettingsPage(frame, makeSettingsModel({ problem }))],
   ] as const)(
     'in %s what is wrong is said at the top and at the field, and what was typed is still there',
     (_, show) => {

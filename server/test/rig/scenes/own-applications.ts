@@ -1,9 +1,11 @@
 /** Applications that Northwind registered in the developer console: a part of northwind.ts. */
+
 import { changeLogo } from '../../../src/flows/applications/logo.ts'
 import { addOwnSecret, changeSettings, registerApplication } from '../../../src/flows/applications/own.ts'
 import { rotateEndpointSecret } from '../../../src/flows/webhooks/manage.ts'
 import { setPublisher } from '../../../src/store/applications/applications.ts'
 import { requestVetting } from '../../../src/store/applications/vettings.ts'
+import { makeSettings } from '../application-settings.ts'
 import { grant } from '../connect.ts'
 import { drawLogo, drawOtherLogo } from '../corpora/logo.ts'
 import { post } from '../device.ts'
@@ -22,11 +24,11 @@ type People = {
   readonly user: MadeUser
 }
 
-const SETTINGS = {
+const SETTINGS = makeSettings({
   allowedScopes: ['orders:read', 'orders:write', 'stock:read'],
   defaultScopes: ['orders:read', 'stock:read'],
   requiredScopes: ['orders:read'],
-}
+})
 
 export async function makeOwnApplications(service: TestService, { by, user }: People): Promise<OwnApplications> {
   const { context, database } = service

@@ -1,6 +1,7 @@
 /** Applications of an account and the domains of their publishers. */
 import { registerApplication } from '../../../src/flows/applications/own.ts'
 import { type PublisherRecord, provePublisher, recordFor } from '../../../src/flows/applications/publisher.ts'
+import { makeSettings } from '../application-settings.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeUser } from '../make.ts'
 import type { DnsServer } from '../network/dns-server.ts'
 import type { TestService } from '../service.ts'
@@ -8,14 +9,7 @@ import { signInAs } from '../signed-in.ts'
 import type { Web } from '../web.ts'
 
 /** Settings of their registration. The scope has to be in the catalogue. */
-export const OWN_SETTINGS = {
-  name: 'Acme Television',
-  allowedScopes: ['orders:read'],
-  defaultScopes: ['orders:read'],
-  requiredScopes: [],
-  deviceFlow: true,
-  redirectUris: ['https://acme.example/back'],
-} as const
+export const OWN_SETTINGS = makeSettings({ name: 'Acme Television', redirectUris: ['https://acme.example/back'] })
 
 export async function makeOwn(service: TestService, by: MadeUser, name: string): Promise<MadeApplication> {
   // Tests register more of them than an account may have before a review.
