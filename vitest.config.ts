@@ -71,7 +71,7 @@ const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.r
 /** Far longer than anything takes on a quiet machine: only what hangs is ended. */
 const ON_ENGINES = {
   setupFiles: ['server/test/rig/engines/lock-order.ts', 'server/test/rig/engines/long-timeouts.ts'],
-  globalSetup: 'server/test/rig/engines/engines.ts',
+  globalSetup: ['server/test/rig/engines/build.ts', 'server/test/rig/engines/engines.ts'],
   testTimeout: 120_000,
   hookTimeout: 120_000,
 }
