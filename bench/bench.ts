@@ -2,11 +2,11 @@
  * Benchmarks: each compares the server with a reference in the same run, and its ratios with bench/baseline.json (judge.ts).
  * docs/performance.md explains the figures.
  *
- *   npm run bench:all                           all of them, and a table
- *   npm run bench:all -- issue code             some of them
- *   npm run bench:all -- --peers                and two other servers, which are not judged (peers.ts)
- *   npm run bench:all -- --write-baseline       writes the figures into baseline.json instead; then `npm run docs`
- *   npm run bench:pages -- --large              only the consoles with many rows (large-consoles.ts)
+ *   npm run bench -- all                     all of them, and a table
+ *   npm run bench -- issue code              some of them
+ *   npm run bench -- all --peers             and two other servers, which are not judged (peers.ts)
+ *   npm run bench -- all --write-baseline    writes the figures into baseline.json instead; then `npm run docs`
+ *   npm run bench -- pages --large           only the consoles with many rows (large-consoles.ts)
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../tools/engines.ts'

@@ -86,7 +86,7 @@ export async function judge(bench: Bench, { measure }: Subject): Promise<Judged>
   const baseline = readBaselines()[bench]
   if (!baseline) {
     const figures = await measureAndPrint(bench, measure)
-    console.log(`bench:${bench} failed: no baseline; npm run bench:all -- ${bench} --write-baseline`)
+    console.log(`bench:${bench} failed: no baseline; npm run bench -- ${bench} --write-baseline`)
     return { figures, verdict: 'failed' }
   }
   const least = `${leastOf(baseline.ratio).toFixed(3)} or ${leastOf(baseline.ratio_by_cpu).toFixed(3)} by processor time`

@@ -2,7 +2,7 @@
  * Every page of the consoles on a database with 100,000 accounts and 1,000,000 grants: time to the first byte, one request after
  * the other, and the processor time of the server process. The goal is 50 ms at the 99th percentile of each page.
  *
- *   npm run bench:pages -- --large
+ *   npm run bench -- pages --large
  */
 import { once } from 'node:events'
 import { cpus, loadavg } from 'node:os'

@@ -1,8 +1,8 @@
 /**
- * `npm run release:version`: gives all packages and the chart the next version and writes CHANGELOG.md, the only changelog. `changeset
+ * `npx tsx tools/release-version.ts`: gives all packages and the chart the next version and writes CHANGELOG.md, the only changelog. `changeset
  * version` computes the version and deletes the changesets; it would write one changelog per package, so their texts are written here.
  *
- *   npm run -s release:notes    print the section of the current version, for the release page
+ *   npx tsx tools/release-version.ts --notes    print the section of the current version, for the release page
  */
 import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -76,5 +76,6 @@ if (import.meta.main) {
     process.stdout.write(`${notes}\n`)
   } else {
     console.log(releaseVersion(ROOT, new Date().toISOString().slice(0, 10)))
+    execFileSync('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: ROOT, stdio: 'inherit' })
   }
 }

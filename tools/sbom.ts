@@ -1,7 +1,7 @@
 /**
  * Software bill of materials in CycloneDX format: all packages that the server uses at run time.
  *
- *   npm run -s sbom > latchkey.cdx.json
+ *   npx tsx tools/sbom.ts > latchkey.cdx.json
  *
  * `npm sbom --omit dev` would omit packages that a development tool also uses (pino, a dependency of fastify), so the complete list is
  * requested, and only what the server depends on is kept.

@@ -1,5 +1,5 @@
 /**
- * `npm run verify:first-hour`: clones the repository into an empty folder and executes "Try it" of the README word by word, with a
+ * `npm run verify -- first-hour`: clones the repository into an empty folder and executes "Try it" of the README word by word, with a
  * simulated user in a real browser who sets a password, enters codes and grants them. Passes if the devices were granted access, one of them
  * an application that uses only the packed client library. Prints the duration of each step.
  */

@@ -1,5 +1,5 @@
 /**
- * `npm run verify:install`: installs Latchkey in every documented way, with the commands of docs/install.md, and grants a device access with
+ * `npm run verify -- install`: installs Latchkey in every documented way, with the commands of docs/install.md, and grants a device access with
  * each. What differs from the document is printed. Needs root and Debian's packages docker.io, docker-compose, mmdebstrap and
  * prometheus. All files are in .verify/install; services are reached through loopback interfaces only.
  */

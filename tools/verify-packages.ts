@@ -1,5 +1,5 @@
 /**
- * `npm run verify:packages`: packs the three packages, installs each in an empty folder, with its dependencies from the registry, and lets it do
+ * `npm run verify -- packages`: packs the three packages, installs each in an empty folder, with its dependencies from the registry, and lets it do
  * its first useful thing: the server migrates and serves, the client library and the command line log in there. Prints times and sizes.
  */
 import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
@@ -18,6 +18,7 @@ const ROOT = join(import.meta.dirname, '..')
 const PACKAGES = { sdk: [], cli: ['sdk'], server: ['sdk'] } as const
 type Name = keyof typeof PACKAGES
 
+execFileSync('npm', ['run', '-s', 'build', '--workspace', 'cli'], { cwd: ROOT, stdio: 'inherit' })
 const run = promisify(execFile)
 const folder = mkdtempSync(join(tmpdir(), 'latchkey-packages-'))
 const database = await createEmptyDatabase()

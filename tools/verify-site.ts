@@ -1,5 +1,5 @@
 /**
- * `npm run verify:site`: builds the documentation site under a path and opens it in a real browser. Passes if every internal link
+ * `npm run verify -- site`: builds the documentation site under a path and opens it in a real browser. Passes if every internal link
  * leads somewhere, nothing is loaded from another host, nothing overflows a screen of 360 pixels, all diagrams are drawn, axe
  * finds nothing in light and dark, and the search finds twelve things by the words that people use.
  */
@@ -188,7 +188,7 @@ async function main(): Promise<void> {
     close()
   }
   for (const problem of problems) console.log(`FAILED: ${problem}`)
-  console.log(`verify:site: problems=${problems.length} seconds=${Math.round((performance.now() - begun) / 1000)}`)
+  console.log(`site: problems=${problems.length} seconds=${Math.round((performance.now() - begun) / 1000)}`)
   process.exitCode = problems.length === 0 ? 0 : 1
 }
 

@@ -2,7 +2,7 @@
  * Measures the figures of the model (model.ts) and writes figures.json: processor seconds of each program, not time on the clock,
  * so that other work on the machine matters little.
  *
- *   npm run measure:plan
+ *   npm run bench -- figures
  */
 import { execFile } from 'node:child_process'
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
@@ -228,7 +228,7 @@ try {
     codeRequest: rounded(codeRequest[part]),
     idleProcess: rounded(idle[part]),
   })
-  const origin = { command: 'npm run measure:plan', machine: await describeMachine({ query }) }
+  const origin = { command: 'npm run bench -- figures', machine: await describeMachine({ query }) }
   const measured: Omit<MeasuredFigures, 'memory'> = {
     processor_microseconds: {
       ...origin,

@@ -1,9 +1,9 @@
 /**
  * Prints what an installation needs for a number of waiting devices, from the figures of figures.json.
  *
- *   npm run plan                                        100,000, 1 and 4 million
- *   npm run plan -- --devices 500000                    with and without held polls
- *   npm run plan -- --devices 500000 --interval 10 --lifetime 900
+ *   npm run bench -- plan                                        100,000, 1 and 4 million
+ *   npm run bench -- plan --devices 500000                    with and without held polls
+ *   npm run bench -- plan --devices 500000 --interval 10 --lifetime 900
  */
 import { parseArgs } from 'node:util'
 import { readFigures } from './figures.ts'

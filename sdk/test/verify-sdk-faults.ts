@@ -1,5 +1,5 @@
 /**
- * npm run verify:sdk-faults [-- --flows N --seed N]: devices with this library and users with a browser, with a bad network between
+ * npm run verify -- sdk-faults [--flows N --seed N]: devices with this library and users with a browser, with a bad network between
  * the devices and the service. Every granted device ends up with valid credentials, none gets slow_down, and
  * no code is requested that the user did not ask for. `--seed` repeats faults and decisions; the timing is the machine's.
  */

@@ -1,5 +1,5 @@
 /**
- * npm run verify:sdk-pacing [-- --polls N --real-polls N --seed N]: an application with this library never gets slow_down.
+ * npm run verify -- sdk-pacing [--polls N --real-polls N --seed N]: an application with this library never gets slow_down.
  *
  * In virtual time, for the volume: sessions poll the gate of a server without Redis through a network whose every direction
  * takes 400 ms ± 400 ms. As a control, devices that count the interval from one sending to the

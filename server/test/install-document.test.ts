@@ -1,4 +1,4 @@
-/** docs/install.md as `npm run verify:install` reads it: which of its words are replaced when it is run. */
+/** docs/install.md as `npm run verify -- install` reads it: which of its words are replaced when it is run. */
 import { expect, test } from 'vitest'
 import { OLD_COMPOSE } from '../../tools/install/compose.ts'
 import { CONTAINER_SUBSTITUTIONS } from '../../tools/install/container.ts'

@@ -37,7 +37,7 @@ test('no new migration makes requests wait or removes what a running version nee
   expect(migrationProblems(await readMigrations(MIGRATIONS_FOLDER), isReleased, version)).toEqual([])
 })
 
-test('the later migrations of verify:upgrade keep the rules, too', async () => {
+test('the later migrations of verify -- upgrade keep the rules, too', async () => {
   const later = await readMigrations(new URL('./upgrade/later-migrations/', import.meta.url))
   expect(migrationProblems(later, () => false, '0.2.0')).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** The documentation site before it is built: every document is a page and every link resolves. "npm run verify:site" checks the built one. */
+/** The documentation site before it is built: every document is a page and every link resolves. "npm run verify -- site" checks the built one. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'

@@ -1,5 +1,5 @@
 /**
- * `npm run verify:sdk-runtimes`: the library's own tests, bundled with the packed library, on every runtime it promises: this Node,
+ * `npm run verify -- sdk-runtimes`: the library's own tests, bundled with the packed library, on every runtime it promises: this Node,
  * Node 20, Deno, Bun and Chromium. All but Chromium also go through the device flow with a real server, over HTTP: in pages the
  * library has the dialog, and sdk/test/dialog.test.ts has that with a real server. The runtimes that npm brings are installed
  * under .engines/ once.

@@ -1,8 +1,8 @@
 /**
  * Runs every test that names an attack of the catalogue, and says for how many of the attacks all of their tests passed.
  *
- *   npm run verify:attacks              in the short forms that CI runs
- *   npm run verify:attacks -- --full    at the sizes of the catalogue, which takes hours: each file and program alone. Begins none
+ *   npm run verify -- attacks           in the short forms that CI runs
+ *   npm run verify -- attacks --full    at the sizes of the catalogue, which takes hours: each file and program alone. Begins none
  *                                       after 90 minutes, or --minutes N; called again on the same commit, it goes on where it stopped
  */
 import { execFileSync, spawn } from 'node:child_process'

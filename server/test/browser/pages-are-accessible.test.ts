@@ -1,6 +1,6 @@
 /**
  * Pages and what forms answer, judged by axe: in light, in dark, and from right to left. One of each kind; with EVERY_ANSWER=true
- * (npm run verify:pages) all of them. The structure of every page is judged without a browser: server/test/pages/every-page.test.ts.
+ * (npm run verify -- pages) all of them. The structure of every page is judged without a browser: server/test/pages/every-page.test.ts.
  */
 import type { Page } from 'playwright-core'
 import { expect, test } from 'vitest'

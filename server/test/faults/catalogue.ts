@@ -1,6 +1,7 @@
 /** The catalogue of faults: the table of docs/reliability.md, and the tests and commands that name its ids. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { PROOFS } from '../../../tools/verify.ts'
 import { titlesByFile } from '../rig/titles.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..', '..')
@@ -13,13 +14,13 @@ export const IDS: readonly string[] = Array.from({ length: 56 }, (_, index) => `
 export const FORMS: Readonly<
   Record<string, { readonly short: readonly string[] | null; readonly full: readonly string[] }>
 > = {
-  'verify:failover': { short: null, full: ['--full'] },
-  'verify:gate-failover': { short: ['--events', '4'], full: ['--full'] },
-  'verify:messages': { short: ['--cases', '40', '--lanes', '3'], full: ['--full'] },
-  'verify:restarts': { short: ['--restarts', '4'], full: ['--full'] },
-  'verify:restore': { short: ['--size', '5', '--lost', '8'], full: ['--full'] },
-  'verify:soak': { short: [], full: ['--hours', '1'] },
-  'verify:upgrade': { short: ['--grants', '5000'], full: [] },
+  failover: { short: null, full: ['--full'] },
+  'gate-failover': { short: ['--events', '4'], full: ['--full'] },
+  messages: { short: ['--cases', '40', '--lanes', '3'], full: ['--full'] },
+  restarts: { short: ['--restarts', '4'], full: ['--full'] },
+  restore: { short: ['--size', '5', '--lost', '8'], full: ['--full'] },
+  soak: { short: [], full: ['--hours', '1'] },
+  upgrade: { short: ['--grants', '5000'], full: [] },
 }
 
 export type Fault = {
@@ -27,7 +28,7 @@ export type Fault = {
   readonly fault: string
   /** Files of tests, from the root of the repository. */
   readonly files: readonly string[]
-  /** Scripts of package.json. */
+  /** Names that `npm run verify` takes. */
   readonly commands: readonly string[]
 }
 
@@ -42,7 +43,7 @@ export function readTable(): readonly Fault[] {
         id,
         fault,
         files: Array.from(shownBy.matchAll(/`([\w./-]+\.test\.ts)`/g), ([, file = '']) => file),
-        commands: Array.from(shownBy.matchAll(/`npm run (verify:[\w-]+)`/g), ([, command = '']) => command),
+        commands: Array.from(shownBy.matchAll(/`npm run verify -- ([\w-]+)`/g), ([, command = '']) => command),
       }
     })
 }
@@ -59,13 +60,10 @@ export function filesByFault(): ReadonlyMap<string, readonly string[]> {
 
 /** For each id in the source of a verify command, comments left out: the commands. */
 export function commandsByFault(): ReadonlyMap<string, readonly string[]> {
-  const { scripts }: { scripts: Record<string, string> } = JSON.parse(read('package.json'))
-  const verifying = Object.entries(scripts).filter(([name]) => name.startsWith('verify:'))
   return collect(
-    verifying.map(([name, script]) => {
-      const [source] = /\S+\/verify-[\w-]+\.ts\b/.exec(script) ?? []
-      const text = source ? read(source).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '') : ''
-      return [name, Array.from(text.matchAll(/\bF\d\d\b/g), ([id]) => id)] as const
+    Object.entries(PROOFS).map(([name, { file }]) => {
+      const code = read(file).replace(/\/\*[\s\S]*?\*\/|\/\/.*$/gm, '')
+      return [name, Array.from(code.matchAll(/\bF\d\d\b/g), ([id]) => id)] as const
     }),
   )
 }

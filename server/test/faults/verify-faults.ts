@@ -1,9 +1,9 @@
 /**
  * Runs every test and command that docs/reliability.md names, and says for each fault whether all of them passed.
  *
- *   npm run verify:faults                       tests, and commands in their short forms
- *   npm run verify:faults -- --full             everything at full size, which takes hours
- *   npm run verify:faults -- --ids F31,F32      only these faults
+ *   npm run verify -- faults                  tests, and commands in their short forms
+ *   npm run verify -- faults --full           everything at full size, which takes hours
+ *   npm run verify -- faults --ids F31,F32    only these faults
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,7 +15,7 @@ import { type Fault, FORMS, faultsIn, IDS, readTable } from './catalogue.ts'
 const ROOT = join(import.meta.dirname, '..', '..', '..')
 const REPORT = join(ROOT, '.verify', 'faults.json')
 /** Engines that go away and come back under load: several faults at once, and none of them alone. */
-const OUTAGES = 'verify:outages'
+const OUTAGES = 'outages'
 
 type Outcome = 'passed' | 'failed' | 'only with --full'
 
@@ -78,7 +78,7 @@ async function runTests(files: readonly string[]): Promise<void> {
 }
 
 async function runCommand(command: string, args: readonly string[]): Promise<Outcome> {
-  const child = spawn('npm', ['run', '-s', command, '--', ...args], { cwd: ROOT, stdio: 'inherit' })
+  const child = spawn('npm', ['run', '-s', 'verify', '--', command, ...args], { cwd: ROOT, stdio: 'inherit' })
   const [status] = await once(child, 'close')
   return status === 0 ? 'passed' : 'failed'
 }

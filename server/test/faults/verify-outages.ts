@@ -1,5 +1,5 @@
 /**
- * npm run verify:outages: Redis killed and back, Redis hung, PostgreSQL stopped hard and back, PostgreSQL hung, all under
+ * npm run verify -- outages: Redis killed and back, Redis hung, PostgreSQL stopped hard and back, PostgreSQL hung, all under
  * load on two server processes. Every poll gets one of the six outcomes, no final outcome is wrong or lost, code requests
  * answer 503 with Retry-After, and everything recovers by itself.
  */

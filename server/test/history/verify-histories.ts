@@ -1,10 +1,10 @@
 /**
- * npm run verify:histories: the checker accepts every history of a service that keeps to the specification, and refuses
+ * npm run verify -- histories: the checker accepts every history of a service that keeps to the specification, and refuses
  * histories with wrong answers. Prints how long it takes.
  *
- *   npm run verify:histories                          1,000,000 histories, a new seed
- *   npm run verify:histories -- --histories 20000     the short form
- *   npm run verify:histories -- --seed 42             the same histories again
+ *   npm run verify -- histories                      1,000,000 histories, a new seed
+ *   npm run verify -- histories --histories 20000    the short form
+ *   npm run verify -- histories --seed 42            the same histories again
  */
 import { parseArgs } from 'node:util'
 import { between, randomFrom } from '../model/suspension-traffic.ts'

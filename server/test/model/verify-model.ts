@@ -2,9 +2,9 @@
  * Compares the service with the contract, three times from one seed: the core with a reference model,
  * every reachable state of the core with its invariants, and running servers with the same reference model.
  *
- *   npm run verify:model                 a new seed
- *   npm run verify:model -- --seed 42    the same sequences again
- *   npm run verify:model -- --operations 5000    fewer of the slow ones, on servers; less is refused
+ *   npm run verify -- model                 a new seed
+ *   npm run verify -- model --seed 42    the same sequences again
+ *   npm run verify -- model --operations 5000    fewer of the slow ones, on servers; less is refused
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'

@@ -2,8 +2,8 @@
  * Checks that an application cannot be suspended by an attacker, and that a broken firmware is detected. Generated traffic from one
  * seed, gathered and judged by the rule itself.
  *
- *   npm run verify:suspension                            a new seed, ten thousand runs of each
- *   npm run verify:suspension -- --seed 42 --runs 500    the same seed, or fewer runs
+ *   npm run verify -- suspension                         a new seed, ten thousand runs of each
+ *   npm run verify -- suspension --seed 42 --runs 500    the same seed, or fewer runs
  *
  * The owner was always warned more than a day ago, so only the evidence prevents a suspension. The thief and the overload
  * have a control each, which has to be suspended: the same traffic with one more old account, and without the marked minutes.

@@ -2,9 +2,9 @@
  * Mutation testing by Stryker: conditions, operators, literals and blocks are changed one by one, and a test has to fail.
  * A mutant that no test notices is a survivor: judged.json says why it may stay, and any other is printed.
  *
- *   npm run verify:mutation                        400 lines of core/ and secrets/, drawn by a seed
- *   npm run verify:mutation -- --full              all of core/ and secrets/, then 300 lines of the device and grant flows
- *   npm run verify:mutation -- --part secrets      one part of them, or `flows`
+ *   npm run verify -- mutation                   400 lines of core/ and secrets/, drawn by a seed
+ *   npm run verify -- mutation --full            all of core/ and secrets/, then 300 lines of the device and grant flows
+ *   npm run verify -- mutation --part secrets    one part of them, or `flows`
  *
  * `--full` and `--part flows` keep the result of each part for the same seed and the same content of server/, and continue
  * at the next call. Constants of a module are left out (Stryker: static), because each would need all tests again.

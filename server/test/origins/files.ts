@@ -1,5 +1,5 @@
 /**
- * Test files in browser/ and attacks/ by what they need of their users. Every file is declared, and `npm run verify:origins` runs
+ * Test files in browser/ and attacks/ by what they need of their users. Every file is declared, and `npm run verify -- origins` runs
  * those in which somebody signs in, once per origin that fits. Single tests say what they need by `needs` of rig/origins/needs.ts.
  */
 import type { Origin } from '../../src/core/sign-in/origin.ts'

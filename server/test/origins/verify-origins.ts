@@ -1,10 +1,10 @@
 /**
- * npm run verify:origins: runs the tests in which users sign in once per origin of users: Latchkey's own, the host service's, an
+ * npm run verify -- origins: runs the tests in which users sign in once per origin of users: Latchkey's own, the host service's, an
  * identity provider's. origins/files.ts lists them; rig/origins/ makes the users, and skips tests that do not apply to an origin.
  *
- *   npm run verify:origins                       a share of the files, another one each day
- *   npm run verify:origins -- --full             all files; after an interruption, those that have not passed yet
- *   npm run verify:origins -- --origins host --files device-flow,phishing
+ *   npm run verify -- origins                                                a share of the files, another one each day
+ *   npm run verify -- origins --full                                         all files; after an interruption, those that have not passed yet
+ *   npm run verify -- origins --origins host --files device-flow,phishing
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,5 +1,5 @@
 /**
- * npm run verify:own-users [-- --rounds N]: users sign in at the example service (examples/own-users) or at an account's identity
+ * npm run verify -- own-users [--rounds N]: users sign in at the example service (examples/own-users) or at an account's identity
  * provider, in real Chromium, and connect a device. Then the permission is taken away there, and every process and the API refuse
  * within two seconds. docs/guides/your-own-users.md, docs/guides/identity-provider.md.
  */

@@ -1,6 +1,6 @@
 /**
  * One database, several built servers, and this process, which calls flows as pages and commands do. All of them wait for a busy
- * PostgreSQL far longer than in production: what a service does without it is proven elsewhere (verify:outages).
+ * PostgreSQL far longer than in production: what a service does without it is proven elsewhere (verify -- outages).
  */
 import '../rig/engines/long-timeouts.ts'
 import { startEngines } from '../../../tools/engines.ts'

@@ -1,6 +1,6 @@
 /**
  * Where codes are raced for: servers on one database, and users of two accounts. All processes wait for a busy PostgreSQL or Redis
- * far longer than in production: what the service does without them is proven elsewhere (verify:outages).
+ * far longer than in production: what the service does without them is proven elsewhere (verify -- outages).
  */
 import '../rig/engines/long-timeouts.ts'
 import { closeContext, createContext } from '../../src/app.ts'

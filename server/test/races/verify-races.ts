@@ -1,11 +1,11 @@
 /**
- * npm run verify:races: nothing is issued twice and nothing is lost under concurrency. Three server processes on
+ * npm run verify -- races: nothing is issued twice and nothing is lost under concurrency. Three server processes on
  * one PostgreSQL and one Redis; users decide from this process, through the flows that the web interface calls. The history
  * of every code is recorded, and has to be one that the contract allows.
  *
- *   npm run verify:races                                   2,000 codes for the race for credentials, 400 for each of the others
- *   npm run verify:races -- --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
- *   npm run verify:races -- --codes 10000 --polls 64 --decisions 5000 --processes 4    as the catalogue of attacks asks (DC-01, DC-07)
+ *   npm run verify -- races                                   2,000 codes for the race for credentials, 400 for each of the others
+ *   npm run verify -- races --codes 500 --decisions 100    the short form; less than that is refused, because it shows little
+ *   npm run verify -- races --codes 10000 --polls 64 --decisions 5000 --processes 4    as the catalogue of attacks asks (DC-01, DC-07)
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'

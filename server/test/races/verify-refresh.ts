@@ -1,5 +1,5 @@
 /**
- * npm run verify:refresh [-- --grants N]: many concurrent refreshes of one token advance the grant once and all return
+ * npm run verify -- refresh [--grants N]: many concurrent refreshes of one token advance the grant once and all return
  * the same token set; reuse of an old token revokes the grant, once, in every process. docs/interface.md,
  * "Refresh". Then, in virtual time and with a thousand refreshes per grant: processes that share a stored credential and
  * are killed and frozen at random lose no login, and thieves are caught at the next refresh of either party.

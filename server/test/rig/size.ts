@@ -1,5 +1,5 @@
 /**
- * How much a heavy test does. `npm run verify:attacks -- --full` sets FULL_SIZE and runs them at the size of the catalogue of attacks;
+ * How much a heavy test does. `npm run verify -- attacks --full` sets FULL_SIZE and runs them at the size of the catalogue of attacks;
  * everything else runs a short form that still fails when the rule is gone. A test names its size in its title, from the same
  * constant that it runs at.
  */

@@ -2,11 +2,11 @@
  * A decision reaches the device at once: tens of thousands of held polls over several processes, and users who decide at a
  * steady rate. Prints one JSON line for each part, and fails if a goal is missed.
  *
- *   npm run verify:at-once                                            50,000 held polls, 200 decisions a second for 60 s, with Redis and without
- *   npm run verify:at-once -- --held 300 --rate 20 --seconds 5        the short form
- *   npm run verify:at-once -- --full                                  then 100,000 decisions while Redis, PostgreSQL and processes are killed
- *   npm run verify:at-once -- --full --faults                         only these: rounds, and the next call continues after the last
- *   npm run verify:at-once -- --faults --held 2000 --rate 50 --seconds 30    only that, smaller
+ *   npm run verify -- at-once                                                50,000 held polls, 200 decisions a second for 60 s, with Redis and without
+ *   npm run verify -- at-once --held 300 --rate 20 --seconds 5               the short form
+ *   npm run verify -- at-once --full                                         then 100,000 decisions while Redis, PostgreSQL and processes are killed
+ *   npm run verify -- at-once --full --faults                                only these: rounds, and the next call continues after the last
+ *   npm run verify -- at-once --faults --held 2000 --rate 50 --seconds 30    only that, smaller
  */
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { parseArgs } from 'node:util'

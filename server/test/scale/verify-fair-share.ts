@@ -1,8 +1,8 @@
 /**
  * Checks that a flood of other applications does not delay an application.
  *
- *   npm run verify:fair-share                      two minutes
- *   npm run verify:fair-share -- --seconds 20      short form
+ *   npm run verify -- fair-share                 two minutes
+ *   npm run verify -- fair-share --seconds 20    short form
  *
  * One built server in a process of its own, PostgreSQL, Redis. PostgreSQL takes 100 ms for each code, so that it is the
  * bottleneck on any machine: the five connections that new codes may use issue fifty a second. A quiet application

@@ -1,5 +1,5 @@
 /**
- * npm run verify:manage [-- --accounts N --users N --applications N | --full]: accounts, users and applications are created through
+ * npm run verify -- manage [--accounts N --users N --applications N | --full]: accounts, users and applications are created through
  * the management API by 16 clients at once, while a tenth of the answers is cut and the request repeated. At the end
  * nothing exists twice, and nothing is missing (docs/management.md, "Repeating a request"), and every page of the operators'
  * console answers within 50 ms at the 99th percentile, which `--full` demands.

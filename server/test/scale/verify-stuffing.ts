@@ -1,8 +1,8 @@
 /**
  * Checks that credential stuffing is throttled, and that honest users sign in meanwhile.
  *
- *   npm run verify:stuffing                 10,000 guesses from 1,000 networks over 1,000 accounts, 100 honest sign-ins
- *   npm run verify:stuffing -- --full       100,000 guesses from 1,000 networks over 1,000 accounts, 500 honest sign-ins
+ *   npm run verify -- stuffing           10,000 guesses from 1,000 networks over 1,000 accounts, 100 honest sign-ins
+ *   npm run verify -- stuffing --full    100,000 guesses from 1,000 networks over 1,000 accounts, 500 honest sign-ins
  *
  * One built server in a process of its own, PostgreSQL, a Redis and a mail server of its own; passwords are hashed as ever. Each guess
  * is a leaked pair that is tried once: an address and a password, of which one in a hundred is right. Meanwhile honest users sign in,

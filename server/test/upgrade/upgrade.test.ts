@@ -1,4 +1,4 @@
-/** Upgrades without downtime, on a small database. `npm run verify:upgrade` does the same with a million grants. */
+/** Upgrades without downtime, on a small database. `npm run verify -- upgrade` does the same with a million grants. */
 import { beforeAll, expect, it, onTestFinished } from 'vitest'
 import { figure, sized } from '../rig/size.ts'
 import { buildFirstRelease } from './builds.ts'
@@ -18,7 +18,7 @@ const copy = () => copyFirstRelease({ grants: GRANTS, applications: 50 }, first.
 
 let upgraded: Upgraded
 /**
- * All failures but 503, which a process also answers when it lacks processor time. verify:upgrade counts 503, too; here
+ * All failures but 503, which a process also answers when it lacks processor time. verify -- upgrade counts 503, too; here
  * the longest wait for a lock is checked instead.
  */
 const failures = () => upgraded.failures.filter((each) => !each.includes('was answered 503'))
@@ -40,7 +40,7 @@ it('F33: the first release and this version serve side by side while the schema 
 it(`F34: ${figure(GRANTS)} grants are migrated under load, and no request fails or queues for a lock`, () => {
   expect(failures()).toEqual([])
   expect(upgraded.requests).toBeGreaterThan(50)
-  // Other tests run beside this one and may have the processor: verify:upgrade holds it to 100 ms.
+  // Other tests run beside this one and may have the processor: verify -- upgrade holds it to 100 ms.
   expect(upgraded.longestWait.ms).toBeLessThan(1_000)
 })
 

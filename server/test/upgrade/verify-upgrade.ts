@@ -2,8 +2,8 @@
  * An upgrade without downtime, at size: a million grants of the first release, migrated under load of the first release and of
  * this tree.
  *
- *   npm run verify:upgrade                          1,000,000 grants, killed at every statement
- *   npm run verify:upgrade -- --grants 20000        short form: killed at every fifth statement
+ *   npm run verify -- upgrade                   1,000,000 grants, killed at every statement
+ *   npm run verify -- upgrade --grants 20000    short form: killed at every fifth statement
  *
  * Fails if a request fails, if one waits for a lock for more than 100 ms, if an interrupted run does not converge, or if the
  * first release does not serve on the new schema. The ratio of the p99 latencies is printed, not judged: it depends on the machine.

@@ -1,9 +1,9 @@
 /**
- * npm run verify:gate-failover: two server processes on a Redis with replicas, first behind sentinels, then a cluster. A
+ * npm run verify -- gate-failover: two server processes on a Redis with replicas, first behind sentinels, then a cluster. A
  * seed chooses what happens to it under load: a master killed or frozen without its last writes having reached a replica,
  * FLUSHALL, or its connections cut. No code is delivered twice, no decision is lost, no answer is wrong.
  *
- *   npm run verify:gate-failover -- [--seed 1] [--events 12] [--full]
+ *   npm run verify -- gate-failover [--seed 1] [--events 12] [--full]
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

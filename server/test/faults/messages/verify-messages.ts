@@ -1,5 +1,5 @@
 /**
- * npm run verify:messages [-- --cases N | --full] [--seed N] [--lanes N] [--only flow/fault/n]: every message between a
+ * npm run verify -- messages [--cases N | --full] [--seed N] [--lanes N] [--only flow/fault/n]: every message between a
  * server and its engines may be lost. For each flow, its n-th request to PostgreSQL or Redis is lost, its reply is lost, it
  * is delayed beyond the time-out, its connection is reset before or after the engine got it, or the server is killed there.
  * Then the link recovers, the client retries, and nothing has happened twice, and nothing that was told is gone.

@@ -1,6 +1,6 @@
 /**
  * docs/operations/high-availability.md: what is answered with a synchronous standby that is lost, frozen or promoted. Here the
- * standby is promoted by hand; `npm run verify:failover` does it with Patroni, under load.
+ * standby is promoted by hand; `npm run verify -- failover` does it with Patroni, under load.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'

@@ -1,5 +1,5 @@
 /**
- * npm run verify:failover: three processes under load on a PostgreSQL with Patroni, one synchronous and one asynchronous standby,
+ * npm run verify -- failover: three processes under load on a PostgreSQL with Patroni, one synchronous and one asynchronous standby,
  * whose servers are killed, frozen, cut off and switched. No code is answered twice, no credential that a device was given is lost,
  * and every process goes on by itself. docs/operations/high-availability.md.
  *

@@ -3,7 +3,7 @@
  * one JSON line for each, and fails if a connection ended without an answer or a poll of two processes costs more than
  * 10 % above that of one.
  *
- *   npm run verify:processes -- [--sighups 20] [--rounds 15]
+ *   npm run verify -- processes [--sighups 20] [--rounds 15]
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -2,9 +2,9 @@
  * Two processes behind HAProxy with its reference configuration are replaced in turn under load. Prints one line, and fails
  * if a request of a device was not answered as it should be, or a code was not delivered exactly once.
  *
- *   npm run verify:restarts                      20 restarts
- *   npm run verify:restarts -- --restarts 4
- *   npm run verify:restarts -- --full            100 restarts
+ *   npm run verify -- restarts                 20 restarts
+ *   npm run verify -- restarts --restarts 4
+ *   npm run verify -- restarts --full          100 restarts
  */
 import { Agent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'

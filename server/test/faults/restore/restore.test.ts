@@ -1,5 +1,5 @@
 /**
- * docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md: on a copy of the disk that is put back. `npm run verify:restore` does
+ * docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md: on a copy of the disk that is put back. `npm run verify -- restore` does
  * the same with the commands of docs/operations/backup.md.
  */
 import { chmodSync, mkdtempSync, readFileSync } from 'node:fs'

@@ -1,9 +1,9 @@
 /**
- * npm run verify:restore: runs the commands of docs/operations/backup.md, "Continuous archiving" and "Restore to a point in time", word by
+ * npm run verify -- restore: runs the commands of docs/operations/backup.md, "Continuous archiving" and "Restore to a point in time", word by
  * word: a full backup under load, a restore to some seconds ago, and the service again. What was ended in the lost time stays
  * ended, nothing else ends, and the restored copy is sound. Then measures what the journal costs a revocation. Needs pgBackRest.
  *
- *   npm run verify:restore -- [--seed 1] [--size 20] [--lost 20] [--full]
+ *   npm run verify -- restore [--seed 1] [--size 20] [--lost 20] [--full]
  */
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'

@@ -1,5 +1,5 @@
 /**
- * npm run verify:soak [-- --hours N | --minutes N] [--seed N] [--picture FILE]: two servers with their own PostgreSQL and
+ * npm run verify -- soak [--hours N | --minutes N] [--seed N] [--picture FILE]: two servers with their own PostgreSQL and
  * Redis under every flow, with users on pages, consoles, webhooks, and faults at random. Every minute a month passes. Fails if
  * an outcome is wrong, or if memory, descriptors, connections, transactions, tables or indexes grow (growth.ts has the rule).
  *

@@ -1,5 +1,5 @@
 /**
- * npm run verify:webhooks [-- --kills N]: a server is killed repeatedly, at random moments and while sending,
+ * npm run verify -- webhooks [--kills N]: a server is killed repeatedly, at random moments and while sending,
  * while grants are created and revoked and a receiver refuses, disconnects and hangs. At the end every committed event has
  * arrived, signed, with one id however often it was sent. docs/interface.md, "Webhooks".
  */

@@ -1,5 +1,5 @@
 /**
- * Where the users of the tests come from: Latchkey itself, unless `npm run verify:origins` says otherwise with USERS_FROM. This
+ * Where the users of the tests come from: Latchkey itself, unless `npm run verify -- origins` says otherwise with USERS_FROM. This
  * is the one place that reads it.
  */
 import type { Origin } from '../../../src/core/sign-in/origin.ts'

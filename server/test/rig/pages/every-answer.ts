@@ -61,7 +61,7 @@ const KINDS = [
   'developer-webhooks-private',
   'refusal-stale',
 ]
-/** `npm run verify:pages` checks all of them in every language; that takes some minutes longer. */
+/** `npm run verify -- pages` checks all of them in every language; that takes some minutes longer. */
 export const EVERY_ANSWER = process.env.EVERY_ANSWER === 'true'
 
 /** One of each kind; all with EVERY_ANSWER=true. */

@@ -1,4 +1,4 @@
-/** Which pages and answers stand for the others of their kind, by name. `npm run verify:pages` looks at all of them. */
+/** Which pages and answers stand for the others of their kind, by name. `npm run verify -- pages` looks at all of them. */
 
 /** Of the routes: forms, lists, tables, charts, the decision. */
 export const LAYOUTS: readonly string[] = [
