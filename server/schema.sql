@@ -139,7 +139,7 @@ CREATE FUNCTION public.refuse_audit_change() RETURNS trigger
 begin
   raise insufficient_privilege using
     message = format('permission denied: %s is append-only, %s is refused', tg_table_name, lower(tg_op)),
-    hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
+    hint = 'docs/operations.md, "The audit log", says how old months are archived.';
 end $$;
 
 CREATE TABLE public.accounts (
@@ -339,18 +339,14 @@ CREATE TABLE public.applications (
     CONSTRAINT applications_verified_has_publisher CHECK (((publisher_status <> 'verified'::text) OR (publisher IS NOT NULL)))
 );
 
-CREATE TABLE public.audit_archives (
+CREATE TABLE public.audit_detachments (
     month text NOT NULL,
-    events bigint NOT NULL,
     runs jsonb NOT NULL,
-    sha256 bytea NOT NULL,
     key_id smallint NOT NULL,
     mac bytea NOT NULL,
-    archived_at timestamp with time zone DEFAULT now() NOT NULL,
-    CONSTRAINT audit_archives_events_check CHECK ((events > 0)),
-    CONSTRAINT audit_archives_mac_check CHECK ((length(mac) = 32)),
-    CONSTRAINT audit_archives_month_check CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text)),
-    CONSTRAINT audit_archives_sha256_check CHECK ((length(sha256) = 32))
+    detached_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT audit_detachments_mac_check CHECK ((length(mac) = 32)),
+    CONSTRAINT audit_detachments_month_check CHECK ((month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'::text))
 );
 
 CREATE SEQUENCE public.audit_event_ids
@@ -1048,8 +1044,8 @@ ALTER TABLE ONLY public.applications
 ALTER TABLE ONLY public.applications
     ADD CONSTRAINT applications_pkey PRIMARY KEY (id);
 
-ALTER TABLE ONLY public.audit_archives
-    ADD CONSTRAINT audit_archives_pkey PRIMARY KEY (month);
+ALTER TABLE ONLY public.audit_detachments
+    ADD CONSTRAINT audit_detachments_pkey PRIMARY KEY (month);
 
 ALTER TABLE ONLY public.audit_events
     ADD CONSTRAINT audit_events_pkey PRIMARY KEY (id, at);
@@ -1372,7 +1368,7 @@ CREATE INDEX webhook_deliveries_waiting_idx ON public.webhook_deliveries USING b
 
 CREATE INDEX webhook_endpoints_application_id_idx ON public.webhook_endpoints USING btree (application_id);
 
-CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_archives FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
+CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_detachments FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 
 CREATE TRIGGER append_only BEFORE DELETE OR UPDATE OR TRUNCATE ON public.audit_events FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_audit_change();
 

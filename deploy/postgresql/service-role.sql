@@ -3,7 +3,7 @@
 --
 -- Run it in the database as the owner, after "latchkey migrate", with psql -v ON_ERROR_STOP=1; it may be repeated. An owner without the
 -- right to create roles needs the role latchkey_service to exist (docs/install.md, "One machine"). Use that role in DATABASE_URL of
--- "latchkey serve" and of all other commands except "latchkey migrate" and "latchkey audit archive", which need the owner. The default
+-- "latchkey serve" and of all other commands except "latchkey migrate" and "latchkey audit detach", which need the owner. The default
 -- privileges below grant access to objects of later migrations.
 
 do $$
@@ -30,8 +30,8 @@ grant execute on function make_device_code_partition(timestamptz), drop_device_c
 revoke insert, update, delete on migrations from latchkey_service;
 
 -- The audit log is insert-only, and only through the parent table. PostgreSQL assigns the number and the transaction of an event.
--- Only the owner records archives.
-revoke insert, update, delete, truncate, references, trigger on audit_events, audit_seals, audit_archives from latchkey_service;
+-- Only the owner detaches months.
+revoke insert, update, delete, truncate, references, trigger on audit_events, audit_seals, audit_detachments from latchkey_service;
 grant insert (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id, grant_id, device_code_id, detail) on audit_events to latchkey_service;
 grant insert on audit_seals to latchkey_service;
 do $$

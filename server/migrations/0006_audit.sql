@@ -2,7 +2,7 @@
 -- docs/decisions/0021-the-audit-log-is-sealed-after-the-fact.md
 
 -- Events, never updated or deleted by the service. Partitioned by the month (UTC) of `at`, so that an old month can be
--- archived as a whole. No foreign keys: events outlive the rows that they name.
+-- detached as a whole. No foreign keys: events outlive the rows that they name.
 create sequence audit_event_ids;
 
 create table audit_events (
@@ -63,26 +63,23 @@ create table audit_seals (
   constraint audit_seals_event_id_event_at_key unique (event_id, event_at)
 ) partition by range (event_at);
 
--- Archived months. Each row is signed and says where the remaining chain continues:
+-- Months that were detached from the log. Each row is signed and says where the remaining chain continues:
 -- docs/decisions/0029-the-audit-log-is-archived-by-month.md
-create table audit_archives (
-  month       text constraint audit_archives_pkey primary key
-              constraint audit_archives_month_check check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
-  events      bigint not null constraint audit_archives_events_check check (events > 0),
-  -- Archived runs of the chain: first and last position, hash before the first and of the last.
+create table audit_detachments (
+  month       text constraint audit_detachments_pkey primary key
+              constraint audit_detachments_month_check check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
+  -- Runs of the chain that left with the month: first and last position, hash before the first and of the last.
   runs        jsonb not null,
-  -- Digest of the file without its last line, which is this row.
-  sha256      bytea not null constraint audit_archives_sha256_check check (length(sha256) = 32),
   key_id      smallint not null,
-  mac         bytea not null constraint audit_archives_mac_check check (length(mac) = 32),
-  archived_at timestamptz not null default now()
+  mac         bytea not null constraint audit_detachments_mac_check check (length(mac) = 32),
+  detached_at timestamptz not null default now()
 );
 
 create function refuse_audit_change() returns trigger language plpgsql as $$
 begin
   raise insufficient_privilege using
     message = format('permission denied: %s is append-only, %s is refused', tg_table_name, lower(tg_op)),
-    hint = 'docs/operations.md, "The audit log", says how old entries are archived.';
+    hint = 'docs/operations.md, "The audit log", says how old months are archived.';
 end $$;
 
 -- Per statement: rejects a statement even if it matches no row.
@@ -90,7 +87,7 @@ create trigger append_only before update or delete or truncate on audit_events
   for each statement execute function refuse_audit_change();
 create trigger append_only before update or delete or truncate on audit_seals
   for each statement execute function refuse_audit_change();
-create trigger append_only before update or delete or truncate on audit_archives
+create trigger append_only before update or delete or truncate on audit_detachments
   for each statement execute function refuse_audit_change();
 
 -- This function creates the monthly partitions with the rights of the owner: the service may run under a role that owns

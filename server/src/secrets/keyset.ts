@@ -35,7 +35,7 @@ const purposes = [
   'address',
   'webhook',
   'audit-seal',
-  'audit-archive',
+  'audit-detachment',
   'publisher',
   'revocation-journal',
   'management-key',

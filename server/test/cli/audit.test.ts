@@ -92,7 +92,7 @@ describe('a log that is as it was sealed', () => {
       intact: true,
       problem: null,
       verified: Number(position),
-      archived: 0,
+      detached: 0,
       head: { position: Number(position), hash },
       keys: [{ key: 1, from: 1, to: Number(position) }],
       not_sealed_yet: 0,

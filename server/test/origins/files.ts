@@ -19,7 +19,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'attacks/applications/look-alike-names',
     'attacks/applications/publishers',
     'attacks/applications/test-mode',
-    'attacks/audit/archives',
+    'attacks/audit/detached-months',
     'attacks/audit/other-accounts',
     'attacks/device/delivery',
     'attacks/device/guessing',

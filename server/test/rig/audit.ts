@@ -4,11 +4,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { byService, byUser } from '../../src/core/audit/actor.ts'
 import type { AuditKind } from '../../src/core/audit/kind.ts'
 import { type AuditHead, readHead, sealBatch } from '../../src/flows/audit/seal.ts'
-import { type Verification, verifyAudit } from '../../src/flows/audit/verify.ts'
+import { type Verification, verifyAudit, verifyMonth } from '../../src/flows/audit/verify.ts'
 import type { Keyset } from '../../src/secrets/keyset.ts'
 import { createGrantId } from '../../src/secrets/random.ts'
 import { type AuditEvent, recordEvent } from '../../src/store/audit/events.ts'
-import { openPostgres, type Postgres } from '../../src/store/postgres/postgres.ts'
+import { openPostgres, type Postgres, type Queryable } from '../../src/store/postgres/postgres.ts'
 import type { TestDatabase } from './engines/database.ts'
 
 export type Log = {
@@ -67,26 +67,45 @@ export type Intruder = (sql: string, values?: unknown[]) => Promise<{ rows: Reco
 
 class Undone extends Error {}
 
-/** Verifies the log after tampering with it. The changes are rolled back and never visible to others. */
-export async function tamper(
-  { db }: Log,
+/** Verifies the log after tampering with it. */
+export function tamper(
+  log: Log,
   keys: Keyset,
   work: (run: Intruder) => Promise<unknown>,
   noted: AuditHead | null = null,
 ): Promise<Verification> {
-  let found: Verification | null = null
+  return tamperAndVerify(log, work, (tx) => verifyAudit(tx, keys, noted))
+}
+
+/** Verifies a detached month after tampering with its tables. */
+export function tamperMonth(
+  log: Log,
+  keys: Keyset,
+  month: string,
+  work: (run: Intruder) => Promise<unknown>,
+): Promise<Verification | string> {
+  return tamperAndVerify(log, work, (tx) => verifyMonth(tx, keys, { month, noted: null }))
+}
+
+/** The changes are rolled back and never visible to others. */
+async function tamperAndVerify<T>(
+  { db }: Log,
+  work: (run: Intruder) => Promise<unknown>,
+  verify: (tx: Queryable) => Promise<T>,
+): Promise<T> {
+  let found: { readonly result: T } | null = null
   await db
     .transaction(async (tx) => {
       await tx.query('set local session_replication_role = replica')
       await work((sql, values) => tx.query(sql, values))
-      found = await verifyAudit(tx, keys, noted)
+      found = { result: await verify(tx) }
       throw new Undone()
     })
     .catch((error) => {
       if (!(error instanceof Undone)) throw error
     })
   if (!found) throw new Error('it was not verified')
-  return found
+  return (found as { readonly result: T }).result
 }
 
 /** A month in UTC, as 2026-08: the current one, or `months` before it. */

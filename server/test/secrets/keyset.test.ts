@@ -40,7 +40,7 @@ const PURPOSES: readonly Purpose[] = [
   'address',
   'webhook',
   'audit-seal',
-  'audit-archive',
+  'audit-detachment',
   'publisher',
 ]
 

@@ -36,7 +36,7 @@ async function examineSeal(db: Postgres, keys: Keyset): Promise<readonly Finding
   const links = await readChain(db, last.position - 2, 2)
   const seal = links.at(-1)
   const before = last.position === 1 ? NO_SEAL : links.length === 2 ? links[0]?.hash : undefined
-  // The entry or the previous seal was archived: the seal cannot be recomputed.
+  // The entry or the previous seal was detached with its month: the seal cannot be recomputed.
   if (!seal?.entry || !before) return []
   const { keyId, position } = seal
   if (!keys.byId.has(keyId)) {

@@ -16,6 +16,7 @@ export const auditKinds = {
   'account.policy_changed': 'account',
   'account.branding_changed': 'account',
   'account.provider_changed': 'account',
+  'audit.detached': 'account',
   'audit.exported': 'account',
   'database.restored': 'account',
   'database.restore_finished': 'account',

@@ -8,9 +8,10 @@ import type { EntryRow, SealedEntry } from '../../store/audit/seals.ts'
 export type Link = SealedEntry & { readonly entry: EntryRow }
 
 /**
- * `changed`: the following seals match, so only this row was altered. `reordered`: the event sealed here is elsewhere
- * now. `inserted`: the event sealed here comes right after this one. `rewritten`: nothing matches from here on; rows
- * were removed or inserted and the rest renumbered, or the seals were recomputed without the key.
+ * `changed`: the following seals match, so only this row was altered; or the next seal is in another month's tables.
+ * `reordered`: the event sealed here is elsewhere now. `inserted`: the event sealed here comes right after this one.
+ * `rewritten`: nothing matches from here on; rows were removed or inserted and the rest renumbered, or the seals were
+ * recomputed without the key.
  */
 export type Break = 'changed' | 'reordered' | 'inserted' | 'rewritten'
 
@@ -37,9 +38,10 @@ export function explainBreak(keys: Keyset, previous: Buffer, broken: Link, aroun
     const shifted = belongs.position === position + 1 && (!second || fits(keys, second, follows, second.entry))
     return shifted && !fits(keys, broken, follows, broken.entry) ? 'inserted' : 'reordered'
   }
+  const next = others.find((each) => each.position === position + 1)
   const later = others.filter((each) => each.position > position)
-  if (later.length === 0 || later.some((each) => fitsInPlace(keys, each, around))) return 'changed'
-  return followsRepaired(keys, here, broken, later[0]) ? 'changed' : 'rewritten'
+  if (!next || later.some((each) => fitsInPlace(keys, each, around))) return 'changed'
+  return followsRepaired(keys, here, broken, next) ? 'changed' : 'rewritten'
 }
 
 /**
@@ -63,9 +65,9 @@ function fitsInPlace(keys: Keyset, link: Link, around: readonly SealedEntry[]): 
 }
 
 /** True if only the seal was altered: with the recomputed one in its place, the next seal matches. */
-function followsRepaired(keys: Keyset, here: SealedPlace, broken: Link, next: Link | undefined): boolean {
+function followsRepaired(keys: Keyset, here: SealedPlace, broken: Link, next: Link): boolean {
   const key = keys.byId.get(broken.keyId)
-  if (!key || !next || next.position !== here.position + 1) return false
+  if (!key) return false
   const previous = sealEntry(key, here, broken.entry)
   return fits(keys, next, { previous, position: next.position }, next.entry)
 }

@@ -4,7 +4,7 @@
  */
 import { NO_SEAL, sealEntry } from '../../secrets/audit-seal.ts'
 import { equalSecrets } from '../../secrets/mac.ts'
-import { isArchived } from '../../store/audit/archives.ts'
+import { isDetached } from '../../store/audit/detachments.ts'
 import {
   type AuditSeal,
   insertSeals,
@@ -73,8 +73,8 @@ export function createSealer(context: Sealing & Pick<Context, 'events'>): Sealer
   }
 }
 
-/** True also if its month was archived. */
+/** True also if its month was detached. */
 async function isInChain({ db }: Pick<Context, 'db'>, head: AuditHead): Promise<boolean> {
   const there = await readSeal(db, head.position)
-  return there ? equalSecrets(there.hash, head.hash) : isArchived(db, head.position)
+  return there ? equalSecrets(there.hash, head.hash) : isDetached(db, head.position)
 }

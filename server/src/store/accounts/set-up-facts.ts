@@ -30,7 +30,7 @@ export async function readRoleFacts(db: Queryable): Promise<RoleFacts> {
     `select current_user as role, r.rolsuper or a.relowner = r.oid as owner,
        array(select c.relname::text from pg_class c
            where c.relnamespace = a.relnamespace and c.relkind in ('r', 'p') and not c.relispartition
-             -- A month that is being archived belongs to the owner only.
+             -- A detached month belongs to the owner only.
              and c.relname !~ '^audit_(events|seals)_[0-9]{6}$'
              and not has_table_privilege(c.oid, 'select') order by 1)
          || case when has_function_privilege('make_device_code_partition(timestamptz)', 'execute')

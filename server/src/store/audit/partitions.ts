@@ -1,5 +1,7 @@
-/** Monthly partitions of audit_events and audit_seals: created ahead of time, removed by `latchkey audit archive`. */
+/** Monthly partitions of audit_events and audit_seals: created ahead of time, detached by `latchkey audit detach`. */
+import type { ChainRun } from '../../secrets/audit-detachment.ts'
 import type { Queryable } from '../postgres/postgres.ts'
+import type { ChainTables } from './seals.ts'
 
 /** Months created ahead of the current one: how long sweeps may fail before an event has no partition. */
 const MONTHS_AHEAD = 2
@@ -43,7 +45,13 @@ export type AuditPartition = {
   readonly state: 'attached' | 'detaching' | 'detached'
 }
 
-/** Includes detached partitions. Oldest month first. */
+/** The partitions of a month, attached or not. `month` has the form 2026-08. */
+export function tablesOf(month: string): ChainTables {
+  const suffix = month.replace('-', '')
+  return { events: `audit_events_${suffix}`, seals: `audit_seals_${suffix}` }
+}
+
+/** Includes detached partitions. Oldest month first; events before seals. */
 export async function listAuditPartitions(db: Queryable): Promise<readonly AuditPartition[]> {
   const { rows } = await db.query<AuditPartition>(
     `select c.oid::regclass::text as name, left(c.relname, -7) as parent,
@@ -57,9 +65,27 @@ export async function listAuditPartitions(db: Queryable): Promise<readonly Audit
   return rows
 }
 
-export async function countRows(db: Queryable, { name }: AuditPartition): Promise<number> {
-  const { rows } = await db.query<{ count: number }>(`select count(*) as count from ${name}`)
-  return rows[0]?.count ?? 0
+/** Gapless stretches of the chain among the seals of a month, by their first and last position. */
+export async function listRuns(db: Queryable, month: string): Promise<readonly Pick<ChainRun, 'from' | 'to'>[]> {
+  const { rows } = await db.query<Pick<ChainRun, 'from' | 'to'>>(
+    `select min(position) as "from", max(position) as "to"
+     from (select position, position - row_number() over (order by position) as run from ${tablesOf(month).seals}) s
+     group by run order by 1`,
+  )
+  return rows
+}
+
+/** An event of the month without a seal in one of the runs; null if there is none. */
+export async function findUnsealed(db: Queryable, month: string, runs: readonly ChainRun[]): Promise<string | null> {
+  const { events, seals } = tablesOf(month)
+  const { rows } = await db.query<{ id: string }>(
+    `select e.id::text as id from ${events} e where not exists (
+       select from ${seals} s, unnest($1::bigint[], $2::bigint[]) as run("from", "to")
+       where s.event_id = e.id and s.event_at = e.at and s.position between run."from" and run."to")
+     order by e.id limit 1`,
+    [runs.map(({ from }) => from), runs.map(({ to }) => to)],
+  )
+  return rows[0]?.id ?? null
 }
 
 /**
@@ -70,8 +96,4 @@ export async function detachPartition(db: Queryable, { name, parent, state }: Au
   if (state === 'detached') return
   const how = state === 'detaching' ? 'finalize' : 'concurrently'
   await db.query(`alter table ${parent} detach partition ${name} ${how}`)
-}
-
-export async function dropDetached(db: Queryable, { name }: AuditPartition): Promise<void> {
-  await db.query(`drop table ${name}`)
 }

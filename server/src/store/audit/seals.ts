@@ -143,38 +143,25 @@ const JOINS = {
   moved: 'e.id = s.event_id',
 } as const
 
+/** The tables that hold events and seals: those of the log, or those of one month (store/audit/partitions.ts). */
+export type ChainTables = { readonly events: string; readonly seals: string }
+
+export const LOG: ChainTables = { events: 'audit_events', seals: 'audit_seals' }
+
+type ChainOptions = { readonly join?: keyof typeof JOINS; readonly tables?: ChainTables }
+
 /** Not a named statement: a generic plan for any limit would be one for a large part of the table. */
-export function readChain(
+export async function readChain(
   db: Queryable,
   after: number,
   limit: number,
-  join: keyof typeof JOINS = 'same',
-): Promise<readonly SealedEntry[]> {
-  return readLinks(db, JOINS[join], 's.position > $1 order by s.position, s.event_at limit $2', [after, limit])
-}
-
-/** The seals of one month's events. `from` and `to` are timestamps as PostgreSQL writes them. */
-export function readMonthOfChain(
-  db: Queryable,
-  { from, to }: { readonly from: string; readonly to: string },
-  after: number,
-  limit: number,
-): Promise<readonly SealedEntry[]> {
-  const condition = 's.event_at >= $3 and s.event_at < $4 and s.position > $1 order by s.position, s.event_at limit $2'
-  return readLinks(db, JOINS.same, condition, [after, limit, from, to])
-}
-
-async function readLinks(
-  db: Queryable,
-  join: string,
-  condition: string,
-  values: unknown[],
+  { join = 'same', tables: { events, seals } = LOG }: ChainOptions = {},
 ): Promise<readonly SealedEntry[]> {
   const { rows } = await db.query<SealedRow>(
     `select s.position, s.event_id::text as "eventId", ${EVENT_AT}, s.xid::text as "sealXid", s.key_id as "keyId", s.hash, ${ENTRY}
-     from audit_seals s left join audit_events e on ${join}
-     where ${condition}`,
-    values,
+     from ${seals} s left join ${events} e on ${JOINS[join]}
+     where s.position > $1 order by s.position, s.event_at limit $2`,
+    [after, limit],
   )
   return rows.map(({ position, eventId, eventAt, sealXid: xid, keyId, hash, ...entry }) => ({
     position,

@@ -59,5 +59,5 @@ export async function tryLockByName(tx: Transaction, name: AdvisoryLock): Promis
  */
 export const MIGRATION_LOCK = 7_018_001
 
-/** Session lock, too: `latchkey audit archive` detaches partitions outside a transaction. One archive at a time. */
-export const ARCHIVE_LOCK = 7_018_005
+/** Session lock, too: `latchkey audit detach` detaches partitions outside a transaction. One month at a time. */
+export const DETACH_LOCK = 7_018_005

@@ -8,6 +8,6 @@ export const RELEASED_MIGRATIONS: Readonly<Record<string, string>> = {
   '0003_reviews.sql': '710f76e2b50602943e4f6879682ec9babab1dc88d7ea7836f02aa5517f92fa3c',
   '0004_grants.sql': 'db3b9cc3bef374271afb19d4b53fa447a270af72b67cf8ddd125394daad4a8a2',
   '0005_device_codes.sql': 'b9424dcacac9c61cbbdc1139dd521221aa4c5bd17fa658cd98ce8be0f686cc69',
-  '0006_audit.sql': '3e1f9c26bb4fe25fe7a4d26ef2fc1f2f5a65945f46fb551f1225b860c6acec8b',
+  '0006_audit.sql': '21b1c8afe72bc2361f0086fd29f297787db41ad34ea0e3dc47722db275ef7a23',
   '0007_management.sql': '6188d5b1f411ead9bc77e48e75dd9397aac8e602d181b57ee038bc2516f89119',
 }

@@ -31,7 +31,7 @@ export type Lost = {
   readonly unproven: number
 }
 
-/** Lines that were settled by an earlier restore, and events of archived months, are not lost. */
+/** Lines that were settled by an earlier restore, and events of detached months, are not lost. */
 export async function findLost(db: Queryable, reading: JournalReading): Promise<Lost> {
   const settled = await readSettled(db)
   const retired = [...(await readRetiredKeys(db)), ...reading.retiredKeys]
@@ -113,7 +113,7 @@ async function missingEvents(db: Queryable, lines: readonly EventLine[]): Promis
     // Ids are given out again after a restore, but not at the same microsecond.
     text: `select place - 1 as place from unnest($1::bigint[], $2::timestamptz[]) with ordinality as line(id, at, place)
       where not exists (select from audit_events e where e.id = line.id and e.at = line.at)
-        and not exists (select from audit_archives a where a.month = to_char(line.at at time zone 'UTC', 'YYYY-MM'))`,
+        and not exists (select from audit_detachments a where a.month = to_char(line.at at time zone 'UTC', 'YYYY-MM'))`,
     values: [lines.map(({ event }) => event), lines.map(({ at }) => at)],
   })
   return rows.flatMap(({ place }) => lines[place] ?? [])

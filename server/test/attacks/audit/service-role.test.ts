@@ -150,9 +150,9 @@ describe('AD-07: with this role', () => {
     'alter table audit_events attach partition audit_events_190001 default',
     `alter table audit_events detach partition ${thisMonth('audit_events')}`,
     `drop table ${thisMonth('audit_seals')}`,
-    "insert into audit_archives values ('2026-01', 1, '[]', sha256(''), 1, sha256(''))",
-    'delete from audit_archives',
-    'truncate audit_archives',
+    "insert into audit_detachments values ('2026-01', '[]', 1, sha256(''))",
+    'delete from audit_detachments',
+    'truncate audit_detachments',
   ])('%s is refused', async (statement) => {
     const state = await asService.query(statement).then(
       () => 'done',
@@ -201,7 +201,7 @@ describe('AD-07: with this role', () => {
       [role],
     )
     expect(rights).toEqual([
-      { table_name: 'audit_archives', privilege_type: 'SELECT' },
+      { table_name: 'audit_detachments', privilege_type: 'SELECT' },
       { table_name: 'audit_events', privilege_type: 'SELECT' },
       { table_name: 'audit_seals', privilege_type: 'INSERT' },
       { table_name: 'audit_seals', privilege_type: 'SELECT' },

@@ -89,7 +89,7 @@ describe('AD-07: the service itself', () => {
     expect(await log.verify(head)).toEqual({
       problem: null,
       verified: EVENTS,
-      archived: 0,
+      detached: 0,
       notedIn: null,
       head,
       keys: [{ keyId: 1, from: 1, to: EVENTS }],

@@ -2,13 +2,10 @@
  * The end of a month: users remove what is left, every webhook arrives, old months of the audit log are archived, and the clock
  * of the database goes on by 31 days, so that the retention of each table applies. What remains is measured.
  */
-import { randomUUID } from 'node:crypto'
-import { rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { archiveAudit } from '../../../src/flows/audit/archive.ts'
+import { detachMonth } from '../../../src/flows/audit/detach.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
+import { listAuditPartitions } from '../../../src/store/audit/partitions.ts'
 import { openSession } from '../../../src/store/postgres/postgres.ts'
 import type { TestService } from '../../rig/service.ts'
 import { judgeRows } from '../judge-rows.ts'
@@ -56,20 +53,19 @@ async function deliverAll({ database }: TestService): Promise<number> {
   }
 }
 
-/** All but the current one, as `latchkey audit archive` does. */
+/** All but the current one: detached and dropped, as docs/operations/audit-log.md, "Archiving" says. */
 async function archiveMonths({ database, context, config }: TestService): Promise<readonly string[]> {
   const [row] = await database.query<{ month: string }>("select to_char(now(), 'YYYY-MM') as month")
   const session = await openSession(database.url)
   try {
-    for (;;) {
-      const file = join(tmpdir(), `soak-${randomUUID()}.ndjson`)
-      const archiving = { session, db: context.db, keys: config.keys }
-      const archived = await archiveAudit(archiving, { before: row?.month ?? '', file })
-      rmSync(file, { force: true })
-      // Refused while the newest seal is in that month: archived with the next one.
-      if (archived.outcome === 'nothing' || archived.outcome === 'refused') return []
-      if (archived.outcome !== 'archived') return [`archiving: ${archived.reason}`]
+    const months = (await listAuditPartitions(session)).map(({ month }) => month)
+    for (const month of new Set(months.filter((each) => each < (row?.month ?? '')))) {
+      const detached = await detachMonth({ session, db: context.db, keys: config.keys }, month)
+      if (detached.outcome === 'tampered') return [`detaching ${month}: ${JSON.stringify(detached.problem)}`]
+      // Refused while the newest seal is in that month: detached with the next one.
+      if (detached.outcome === 'detached') await session.query(`drop table ${detached.tables.join(', ')}`)
     }
+    return []
   } finally {
     await session.close()
   }

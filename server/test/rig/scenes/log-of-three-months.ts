@@ -1,11 +1,6 @@
-/** An audit log of three months for tests of archiving, new for each test, and the archive of its oldest month. */
-import { randomUUID } from 'node:crypto'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { type ArchiveOutcome, archiveAudit } from '../../../src/flows/audit/archive.ts'
+/** An audit log of three months for tests that detach a month, new for each test. */
+import { type DetachOutcome, detachMonth } from '../../../src/flows/audit/detach.ts'
 import { createKey, type Keyset, parseKeyset } from '../../../src/secrets/keyset.ts'
-import { listAuditPartitions } from '../../../src/store/audit/partitions.ts'
 import { openSession, type Queryable, type Session } from '../../../src/store/postgres/postgres.ts'
 import { type Log, monthAgo, openLog, recordAt } from '../audit.ts'
 import { createTestDatabase, type TestDatabase } from '../engines/database.ts'
@@ -18,20 +13,18 @@ export function makeKeys(): Keyset {
   return keyset
 }
 
-export type ArchivedLog = {
+export type LogOfThreeMonths = {
   readonly database: TestDatabase
   readonly log: Log
   readonly session: Session
-  readonly folder: string
-  newFile(): string
-  archive(file: string, before?: string, by?: Queryable): Promise<ArchiveOutcome>
-  monthsThere(): Promise<ReadonlySet<string>>
+  detach(month?: string, by?: Queryable): Promise<DetachOutcome>
+  /** Tables of this month that are still part of the log. */
+  attached(month: string): Promise<readonly string[]>
   remove(): Promise<void>
 }
 
 /** Transactions overlap where months meet: positions 1 to 4 and 6 are in the oldest month, 5, 7 and 8 in the next, 9 and 10 in this. */
-export async function openThreeMonths(keys: Keyset): Promise<ArchivedLog> {
-  const folder = mkdtempSync(join(tmpdir(), 'archive-'))
+export async function openThreeMonths(keys: Keyset): Promise<LogOfThreeMonths> {
   const database = await createTestDatabase()
   const log = openLog(database, keys)
   const session = await openSession(database.url)
@@ -42,15 +35,19 @@ export async function openThreeMonths(keys: Keyset): Promise<ArchivedLog> {
     database,
     log,
     session,
-    folder,
-    newFile: () => join(folder, `${randomUUID()}.ndjson`),
-    archive: (file, before = THIS, by = session) => archiveAudit({ session: by, db: log.db, keys }, { before, file }),
-    monthsThere: async () => new Set((await listAuditPartitions(session)).map(({ month }) => month)),
+    detach: (month = OLDEST, by = session) => detachMonth({ session: by, db: log.db, keys }, month),
+    attached: async (month) => {
+      const rows = await database.query<{ name: string }>(
+        `select inhrelid::regclass::text as name from pg_inherits
+         where inhrelid::regclass::text ~ $1 and not inhdetachpending order by 1`,
+        [`^audit_(events|seals)_${month.replace('-', '')}$`],
+      )
+      return rows.map(({ name }) => name)
+    },
     remove: async () => {
       await session.close()
       await log.close()
       await database.drop()
-      rmSync(folder, { recursive: true })
     },
   }
 }
