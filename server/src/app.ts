@@ -58,7 +58,7 @@ import { tracePostgres } from './store/postgres/traced.ts'
 import { openConfiguredJournal } from './store/restore/journal.ts'
 import { countEvents } from './telemetry/counting-events.ts'
 import { createCounts } from './telemetry/counts.ts'
-import type { Telemetry } from './telemetry/open-telemetry.ts'
+import type { Tracing } from './telemetry/open-telemetry.ts'
 
 type ContextOptions = Pick<PostgresOptions, 'connectMs'> & {
   /** Wraps PostgreSQL, the gate and the limiter so that their calls appear as spans. */
@@ -157,7 +157,6 @@ export async function startService(config: Config): Promise<RunningService> {
     throw new CommandRefused(`The database lacks ${pending.join(', ')}. Run "latchkey migrate" first.`)
   }
   const tracesUrl = config.otlpTracesUrl ?? appendPath(config.otlpUrl, 'v1/traces')
-  const metricsUrl = config.otlpMetricsUrl ?? appendPath(config.otlpUrl, 'v1/metrics')
   const traced = tracesUrl !== null
   const context = await createContext(config, { traced })
   const server = createHttpServer(context, traced)
@@ -171,10 +170,7 @@ export async function startService(config: Config): Promise<RunningService> {
   if (metrics) close.push(metrics.close)
   const address = await prepare(context, server).catch(closing)
   close.push(server.close)
-  const telemetry =
-    traced || metricsUrl !== null
-      ? await loadTelemetry(config, { tracesUrl, metricsUrl }, readMetrics).catch(closing)
-      : null
+  const tracing = traced ? await loadTracing(tracesUrl, config.tracedPart).catch(closing) : null
   if (!context.mailer) context.events.mailOff()
   const background = startBackground(context)
   if (metrics) context.events.metricsListening(metrics.address)
@@ -193,7 +189,7 @@ export async function startService(config: Config): Promise<RunningService> {
       await server.close()
       await background.stop()
       await noteEnd(context)
-      await telemetry?.stop()
+      await tracing?.stop()
       await metrics?.close()
       await closeContext(context)
       context.events.stopped()
@@ -201,13 +197,10 @@ export async function startService(config: Config): Promise<RunningService> {
   }
 }
 
-type Urls = { readonly tracesUrl: string | null; readonly metricsUrl: string | null }
-
-/** Imported on demand: the OpenTelemetry SDK is a dozen packages that a service without an exporter does not need. */
-async function loadTelemetry(config: Config, urls: Urls, read: MetricsReader): Promise<Telemetry> {
-  const { startTelemetry } = await import('./telemetry/open-telemetry.ts')
-  const { tracedPart: sampledPart, metricsEveryMs } = config
-  return startTelemetry({ ...urls, sampledPart, metricsEveryMs }, read)
+/** Imported on demand: the OpenTelemetry SDK is a dozen packages that a service without a collector does not need. */
+async function loadTracing(url: string, sampledPart: number): Promise<Tracing> {
+  const { startTracing } = await import('./telemetry/open-telemetry.ts')
+  return startTracing(url, sampledPart)
 }
 
 /** Appends the signal's path to the base URL, as OpenTelemetry's exporter specification defines it. */

@@ -276,24 +276,15 @@ export const telemetrySettings = {
     env: 'OTEL_EXPORTER_OTLP_ENDPOINT',
     fallback: '',
     about:
-      'Base URL of an OpenTelemetry collector (OTLP over HTTP). Traces are sent to `/v1/traces`, metrics to `/v1/metrics` below it. `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are supported. If unset, the OpenTelemetry SDK is not loaded.',
+      'Base URL of an OpenTelemetry collector (OTLP over HTTP). Traces are sent to `/v1/traces` below it; a collector reads metrics from `METRICS_PORT`. `OTEL_EXPORTER_OTLP_HEADERS`, `OTEL_EXPORTER_OTLP_TIMEOUT`, `OTEL_SERVICE_NAME` and `OTEL_RESOURCE_ATTRIBUTES` are supported. If unset, the OpenTelemetry SDK is not loaded.',
     example: 'http://localhost:4318',
     parse: collector,
   }),
   otlpTracesUrl: option<string | null>({
     env: 'OTEL_EXPORTER_OTLP_TRACES_ENDPOINT',
     fallback: '',
-    about:
-      'Complete URL for traces. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only traces are sent.',
+    about: 'Complete URL for traces. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`.',
     example: 'http://localhost:4318/v1/traces',
-    parse: collector,
-  }),
-  otlpMetricsUrl: option<string | null>({
-    env: 'OTEL_EXPORTER_OTLP_METRICS_ENDPOINT',
-    fallback: '',
-    about:
-      'Complete URL for metrics. Takes precedence over `OTEL_EXPORTER_OTLP_ENDPOINT`. If only this variable is set, only metrics are sent.',
-    example: 'http://localhost:4318/v1/metrics',
     parse: collector,
   }),
   tracedPart: option({
@@ -303,12 +294,5 @@ export const telemetrySettings = {
       'Ratio of requests that are traced, from 0 to 1. If a proxy in `TRUST_PROXY` sends a `traceparent` header, its sampling decision applies. With thousands of polls per second, use 0.01.',
     example: '0.01',
     parse: part,
-  }),
-  metricsEveryMs: option({
-    env: 'OTEL_METRIC_EXPORT_INTERVAL',
-    fallback: '60000',
-    about: 'Interval in milliseconds at which metrics are exported to the collector.',
-    example: '15000',
-    parse: whole(100, 3_600_000),
   }),
 }

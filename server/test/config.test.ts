@@ -46,14 +46,13 @@ describe('reading', () => {
     })
   })
 
-  test('metrics are off unless a port or a collector is configured', () => {
-    const names = ['metricsPort', 'metricsHost', 'otlpUrl', 'otlpTracesUrl', 'otlpMetricsUrl', 'tracedPart'] as const
+  test('metrics and traces are off unless a port or a collector is configured', () => {
+    const names = ['metricsPort', 'metricsHost', 'otlpUrl', 'otlpTracesUrl', 'tracedPart'] as const
     expect(readConfig(names, {})).toEqual({
       metricsPort: null,
       metricsHost: '127.0.0.1',
       otlpUrl: null,
       otlpTracesUrl: null,
-      otlpMetricsUrl: null,
       tracedPart: 1,
     })
     for (const part of ['0', '1', '0.01', '.5', '1.0']) {

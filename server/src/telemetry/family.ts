@@ -1,6 +1,5 @@
 /**
- * Metric families: samples with a few labels of few values each. Prometheus scrapes them (exposition.ts), OpenTelemetry
- * exports them (otlp-metrics.ts); both read the same counts.
+ * Metric families: samples with a few labels of few values each, which Prometheus scrapes (exposition.ts).
  *
  * `telemetry/` only counts and exports. It decides nothing, and no label ever holds an id, a host name or input of a
  * client.

@@ -1,5 +1,5 @@
 /** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations.md, "Traces". */
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Device, post } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'
 import { type CollectedSpan, type Collector, startCollector } from '../rig/network/collector.ts'
@@ -18,11 +18,9 @@ beforeAll(async () => {
     ...redis,
     DATABASE_URL: service.database.url,
     OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.url}/`,
-    OTEL_METRIC_EXPORT_INTERVAL: '300',
     OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=test',
     CODE_REQUESTS_PER_NETWORK: '1000',
     TRUST_PROXY: '127.0.0.2/32',
-    METRICS_PORT: '0',
   })
   device = new Device(server.address, service.application)
 })
@@ -144,30 +142,6 @@ describe('a trace started elsewhere', () => {
     expect([stranger.root.parentSpanId, stranger.root.traceId === traceId]).toEqual([null, false])
     const proxy = await traceOf(idOf(await asked('127.0.0.2')))
     expect(proxy.root).toMatchObject({ parentSpanId: '00f067aa0ba902b7', traceId })
-  })
-})
-
-describe('metrics for a collector', () => {
-  it('are the same as those for Prometheus', async () => {
-    const address = /"event":"metrics_listening","address":"([^"]+)"/.exec(server.log())?.[1]
-    // 500 while PostgreSQL takes too long.
-    const text = await vi.waitUntil(
-      async () => {
-        const answer = await fetch(`${address}/metrics`)
-        return answer.ok ? answer.text() : null
-      },
-      { timeout: 30_000 },
-    )
-    const names = Array.from(text.matchAll(/^# TYPE (\S+)/gm), ([, name]) => name)
-    const told = await collector.waitFor(() => (collector.metrics.length > 0 ? collector.metrics : undefined))
-    expect(told.map(({ name }) => name)).toEqual(names)
-    const polls = await collector.waitFor(() =>
-      collector.metrics
-        .find(({ name }) => name === 'latchkey_polls_total')
-        ?.points.find(({ attributes, value }) => attributes.outcome === 'accepted' && value > 0),
-    )
-    expect(text).toContain(`latchkey_polls_total{outcome="accepted"} ${polls.value}\n`)
-    expect(told.find(({ name }) => name === 'latchkey_http_request_duration_seconds')?.unit).toBe('s')
   })
 })
 

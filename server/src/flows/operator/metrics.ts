@@ -1,7 +1,4 @@
-/**
- * Metrics of this process and backlogs in PostgreSQL, for both Prometheus and OpenTelemetry. docs/operations.md,
- * "Metrics".
- */
+/** Metrics of this process and backlogs in PostgreSQL. docs/operations.md, "Metrics". */
 import { readSealLagMs } from '../../store/audit/seals.ts'
 import { readAheadMs } from '../../store/device/partitions.ts'
 import { readServer, readTransactionAges, readWaitingMails, readWebhookFigures } from '../../store/operator/figures.ts'

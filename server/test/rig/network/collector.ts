@@ -14,21 +14,11 @@ export type CollectedSpan = {
   readonly failed: boolean
 }
 
-export type CollectedMetric = {
-  readonly name: string
-  readonly unit: string
-  readonly points: readonly CollectedPoint[]
-}
-
-export type CollectedPoint = { readonly attributes: Readonly<Record<string, unknown>>; readonly value: number }
-
 export type Collector = {
   readonly url: string
   /** All bodies as received. */
   readonly bodies: readonly string[]
   readonly spans: readonly CollectedSpan[]
-  /** From the last export. */
-  readonly metrics: readonly CollectedMetric[]
   readonly resource: Readonly<Record<string, unknown>>
   waitFor<T>(look: () => T | undefined, ms?: number): Promise<T>
   stop(): Promise<void>
@@ -40,30 +30,23 @@ type Json = any
 export async function startCollector(): Promise<Collector> {
   const bodies: string[] = []
   const spans: CollectedSpan[] = []
-  let metrics: readonly CollectedMetric[] = []
   let resource: Readonly<Record<string, unknown>> = {}
 
   const server = createServer(async (request, response) => {
     const body = await text(request)
     bodies.push(body)
     const told: Json = JSON.parse(body)
-    const groups: Json[] = told.resourceSpans ?? told.resourceMetrics ?? []
-    for (const group of groups) {
+    for (const group of told.resourceSpans ?? []) {
       resource = readAttributes(group.resource.attributes)
-      for (const scope of group.scopeSpans ?? []) spans.push(...scope.spans.map(readSpan))
-      if (group.scopeMetrics) metrics = group.scopeMetrics.flatMap((scope: Json) => scope.metrics.map(readMetric))
+      for (const scope of group.scopeSpans) spans.push(...scope.spans.map(readSpan))
     }
-    const expected = request.url === '/v1/traces' || request.url === '/v1/metrics'
-    response.writeHead(expected ? 200 : 404, { 'content-type': 'application/json' }).end('{}')
+    response.writeHead(request.url === '/v1/traces' ? 200 : 404, { 'content-type': 'application/json' }).end('{}')
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     bodies,
     spans,
-    get metrics() {
-      return metrics
-    },
     get resource() {
       return resource
     },
@@ -92,18 +75,6 @@ function readSpan({ name, kind, traceId, spanId, parentSpanId, attributes, statu
     parentSpanId: parentSpanId || null,
     attributes: readAttributes(attributes),
     failed,
-  }
-}
-
-function readMetric({ name, unit, sum, gauge, histogram }: Json): CollectedMetric {
-  const points: Json[] = (sum ?? gauge ?? histogram).dataPoints
-  return {
-    name,
-    unit,
-    points: points.map((point) => ({
-      attributes: readAttributes(point.attributes),
-      value: Number(point.asDouble ?? point.asInt ?? point.count),
-    })),
   }
 }
 
