@@ -265,6 +265,47 @@ class KeyList extends HTMLElement {
   }
 }
 
+/**
+ * Around the input for a picture: turns what is not a PNG into one before it is sent, at most `side` pixels wide and high, and
+ * half as large until it takes at most `bytes`. What the browser cannot decode is sent as it is, and the answer says why not.
+ */
+class PictureField extends HTMLElement {
+  connectedCallback() {
+    const input = this.querySelector('input')
+    const form = input?.form
+    if (!input || !form) return
+    input.accept = 'image/*'
+    form.addEventListener('submit', (event) => {
+      const file = input.files?.[0]
+      if (!file || file.type === 'image/png') return
+      event.preventDefault()
+      this.#convert(input, file)
+        .catch(() => {})
+        .finally(() => form.submit())
+    })
+  }
+
+  /** @param {HTMLInputElement} input @param {File} file */
+  async #convert(input, file) {
+    const picture = await createImageBitmap(file)
+    const longest = Math.max(picture.width, picture.height)
+    const canvas = document.createElement('canvas')
+    for (let side = Math.min(longest, Number(this.getAttribute('side'))); side >= 1; side /= 2) {
+      canvas.width = Math.ceil((picture.width * side) / longest)
+      canvas.height = Math.ceil((picture.height * side) / longest)
+      canvas.getContext('2d')?.drawImage(picture, 0, 0, canvas.width, canvas.height)
+      /** @type {Blob | null} */
+      const png = await new Promise((resolve) => canvas.toBlob(resolve, 'image/png'))
+      if (!png || png.size > Number(this.getAttribute('bytes'))) continue
+      const converted = new DataTransfer()
+      converted.items.add(new File([png], `${file.name}.png`, { type: png.type }))
+      input.files = converted.files
+      return
+    }
+  }
+}
+
+customElements.define('picture-field', PictureField)
 customElements.define('key-list', KeyList)
 customElements.define('steady-answers', SteadyAnswers)
 customElements.define('code-field', CodeField)

@@ -66,7 +66,7 @@ export const options = {
     env: 'SERVICE_LOGO',
     fallback: '',
     about:
-      'Path of the logo of your service, shown at the top of every page: a PNG, JPEG or WebP of at most 1024 by 1024 pixels and 256 KiB. It is read and checked at startup.',
+      'Path of the logo of your service, shown at the top of every page: a PNG of at most 1024 by 1024 pixels and 256 KiB. It is read and checked at startup.',
     example: '/etc/latchkey/logo.png',
     parse: (text) => text || null,
   }),

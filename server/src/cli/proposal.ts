@@ -5,7 +5,6 @@ import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { BY_COMMAND_LINE } from '../core/audit/actor.ts'
 import { acceptProposal, declineProposal } from '../flows/applications/proposals.ts'
-import { pictureType } from '../pictures/picture.ts'
 import type { ListedProposal } from '../store/applications/proposals.ts'
 import { listEveryProposal, readProposedLogo } from '../store/applications/proposals.ts'
 import type { Postgres } from '../store/postgres/postgres.ts'
@@ -76,8 +75,7 @@ async function saveLogos(db: Postgres, proposals: readonly ListedProposal[], fol
   for (const { applicationId, version } of proposals) {
     const logo = await readProposedLogo(db, applicationId, version)
     if (!logo) continue
-    const extension = pictureType(logo).replace('image/', '')
-    writeFileSync(join(folder, `${applicationId}-${version}.${extension}`), logo)
+    writeFileSync(join(folder, `${applicationId}-${version}.png`), logo)
   }
 }
 

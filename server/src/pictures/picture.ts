@@ -1,31 +1,22 @@
-/** Sanitizer for uploaded pictures: PNG is decoded and encoded anew, JPEG and WebP lose all parts but those of one still picture. */
+/** Sanitizer for uploaded pictures: a PNG is decoded and encoded anew, any other format is refused. */
 import { MAX_PICTURE_BYTES, type PictureProblem } from '../core/picture.ts'
-import { isJpeg, rewriteJpeg } from './jpeg.ts'
 import { isPng, rewritePng } from './png.ts'
-import { isWebp, rewriteWebp } from './webp.ts'
+
+/** Media type of every picture that `rewritePicture` has written. */
+export const PICTURE_TYPE = 'image/png'
 
 export type RewrittenPicture = { readonly picture: Buffer } | { readonly problem: PictureProblem }
 
 export async function rewritePicture(bytes: Buffer): Promise<RewrittenPicture> {
-  const rewritten = await rewriteByFormat(bytes)
+  if (!isPng(bytes)) return { problem: { kind: 'format', found: otherFormat(bytes) } }
+  const rewritten = await rewritePng(bytes)
   if ('picture' in rewritten && rewritten.picture.length > MAX_PICTURE_BYTES) return { problem: { kind: 'bytes' } }
   return rewritten
 }
 
-async function rewriteByFormat(bytes: Buffer): Promise<RewrittenPicture> {
-  if (isPng(bytes)) return rewritePng(bytes)
-  if (isJpeg(bytes)) return rewriteJpeg(bytes)
-  if (isWebp(bytes)) return rewriteWebp(bytes)
-  return { problem: { kind: 'format', found: otherFormat(bytes) } }
-}
-
-/** Media type of a picture that `rewritePicture` has written. */
-export function pictureType(picture: Buffer): 'image/png' | 'image/jpeg' | 'image/webp' {
-  if (isJpeg(picture)) return 'image/jpeg'
-  return isWebp(picture) ? 'image/webp' : 'image/png'
-}
-
 const OTHER_FORMATS: readonly (readonly [string, RegExp])[] = [
+  ['JPEG', /^\xff\xd8\xff/],
+  ['WebP', /^RIFF.{4}WEBP/s],
   ['GIF', /^GIF8[79]a/],
   ['SVG', /^(?:\xef\xbb\xbf)?\s*(?:<\?xml[^>]*>\s*)?(?:<!--.{0,200}?-->\s*)?(?:<!DOCTYPE svg[^>]*>\s*)?<svg[\s>]/s],
   ['BMP', /^BM.{4}\0{4}/s],

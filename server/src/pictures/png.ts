@@ -18,7 +18,7 @@ export function isPng(bytes: Buffer): boolean {
   return bytes.subarray(0, 8).equals(SIGNATURE)
 }
 
-const DAMAGED = { kind: 'damaged', format: 'PNG' } as const
+const DAMAGED = { kind: 'damaged' } as const
 
 /** Accepts one plain picture: up to 1024 pixels a side, 8 bits a channel, not interlaced, no trailing data. */
 export async function rewritePng(
@@ -86,8 +86,8 @@ function readHeader(header: Buffer): Shape | PictureProblem {
   const [bitDepth, colours = -1, compression, filter, interlace] = header.subarray(8)
   const pixelBytes = PIXEL_BYTES.get(colours)
   if (!pixelBytes || compression !== 0 || filter !== 0) return DAMAGED
-  if (bitDepth !== 8) return { kind: 'depth', format: 'PNG' }
-  if (interlace !== 0) return { kind: 'interlaced', format: 'PNG' }
+  if (bitDepth !== 8) return { kind: 'depth' }
+  if (interlace !== 0) return { kind: 'interlaced' }
   if (!isWithinSize(width, height)) return { kind: 'pixels', width, height }
   return { colours, rowBytes: 1 + width * pixelBytes, rows: height }
 }

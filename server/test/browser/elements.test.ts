@@ -138,3 +138,64 @@ test('without JavaScript functions that need a script are not offered', needs('s
   await page.goto('/security/authenticator')
   expect(await page.getByRole('button', { name: t('elements.copy') }).count()).toBe(0)
 })
+
+/** A picture of noise, which no encoder makes small, drawn and encoded in the page. */
+async function drawNoise(page: Page, type: string, width: number): Promise<Buffer> {
+  const draw = ([format, side]: readonly [string, number]) => {
+    const canvas = Object.assign(document.createElement('canvas'), { width: side, height: side / 2 })
+    const drawn = canvas.getContext('2d')
+    const noise = drawn?.createImageData(side, side / 2)
+    for (let at = 0; noise && at < noise.data.length; at += 1) noise.data[at] = at % 4 === 3 ? 255 : Math.random() * 256
+    if (noise) drawn?.putImageData(noise, 0, 0)
+    return canvas.toDataURL(format)
+  }
+  const encoded = await page.evaluate(draw, [type, width] as const)
+  expect(encoded).toContain(`data:${type};base64,`)
+  return Buffer.from(encoded.slice(encoded.indexOf(',') + 1), 'base64')
+}
+
+/** Chooses a file as the logo of the account and sends it. */
+async function sendLogo(page: Page, mimeType: string, buffer: Buffer): Promise<void> {
+  await page.goto('/account/branding')
+  await page.setInputFiles('#logo', { name: 'logo', mimeType, buffer })
+  await page.getByRole('button', { name: t('branding.save'), exact: true }).click()
+}
+
+test.each(['image/jpeg', 'image/webp'])('a picture of the type %s becomes a PNG that is small enough', async (type) => {
+  const { service, ann } = browsing.northwind
+  const page = await browsing.open()
+  await signIn(page, ann)
+  await sendLogo(page, type, await drawNoise(page, type, 1600))
+  await page.getByText(t('branding.saved')).waitFor()
+  const [row] = await service.database.query<{ logo: Buffer }>(
+    'select logo from accounts where id = (select account_id from users where id = $1)',
+    [ann.id],
+  )
+  const [width = 0, height = 0] = [16, 20].map((at) => row?.logo.readUInt32BE(at))
+  expect(row?.logo.subarray(1, 4).toString()).toBe('PNG')
+  expect([width <= 1024, width >= 128, width / height]).toEqual([true, true, 2])
+})
+
+test('a file that the browser cannot decode is sent, and the page says what it needs', async () => {
+  const page = await browsing.open()
+  await signIn(page, browsing.northwind.ann)
+  await sendLogo(page, 'image/tiff', Buffer.from('II*\0 and no more'))
+  await page
+    .getByText(t('picture.problem_format', { found: 'TIFF' }))
+    .first()
+    .waitFor()
+})
+
+test('without JavaScript the page asks for a PNG, and says so again for anything else', async () => {
+  const drawing = await browsing.open()
+  await signIn(drawing, browsing.northwind.ann)
+  const jpeg = await drawNoise(drawing, 'image/jpeg', 64)
+  const page = await browsing.openAlone({ javaScriptEnabled: false })
+  await signIn(page, browsing.northwind.ann)
+  await sendLogo(page, 'image/jpeg', jpeg)
+  await page
+    .getByText(t('picture.problem_format', { found: 'JPEG' }))
+    .first()
+    .waitFor()
+  expect(await page.locator('#logo').getAttribute('accept')).toBe('image/png')
+})

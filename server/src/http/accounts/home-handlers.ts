@@ -5,7 +5,7 @@ import { isOperatorsAccount } from '../../flows/operator/operator.ts'
 import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
 import { serviceHomePage } from '../../pages/accounts/service-home.tsx'
-import { pictureType } from '../../pictures/picture.ts'
+import { PICTURE_TYPE } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import { readAccountAttention } from '../../store/accounts/attention.ts'
 import type { BaseHandler, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
@@ -28,7 +28,7 @@ export const showServiceHome: BaseHandler = async (_, { frame }) => ({ page: ser
 export const showLogo: PageHandler<PageRequest> = async (context, { account, fields }) => {
   const bytes = await readAccountLogo(context.db, account.id)
   const lasting = fields.get('version') === account.logoVersion
-  return bytes ? { bytes, type: pictureType(bytes), lasting } : { refusal: 'not_found' }
+  return bytes ? { bytes, type: PICTURE_TYPE, lasting } : { refusal: 'not_found' }
 }
 
 export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {

@@ -1,7 +1,7 @@
 /** Logos of applications, served on every account's host: only pictures written by pictures/. */
 import type { LogoName } from '../../core/applications/application.ts'
 import { readApplicationLogo } from '../../flows/applications/logo.ts'
-import { pictureType } from '../../pictures/picture.ts'
+import { PICTURE_TYPE } from '../../pictures/picture.ts'
 import type { PageHandler, PageRequest } from '../web/answer.ts'
 
 export function logoAddress(logo: LogoName | null): string | null {
@@ -11,5 +11,5 @@ export function logoAddress(logo: LogoName | null): string | null {
 export const showApplicationLogo: PageHandler<PageRequest> = async (context, { account, sessionUser, fields }) => {
   const [id = '', version = ''] = [fields.get('application'), fields.get('v')]
   const logo = await readApplicationLogo(context, sessionUser && account.id, id, version)
-  return logo ? { bytes: logo.bytes, type: pictureType(logo.bytes), lasting: logo.lasting } : { refusal: 'not_found' }
+  return logo ? { bytes: logo.bytes, type: PICTURE_TYPE, lasting: logo.lasting } : { refusal: 'not_found' }
 }

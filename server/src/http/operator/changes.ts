@@ -4,7 +4,7 @@ import { acceptAsOperator, declineAsOperator } from '../../flows/applications/pr
 import type { Context } from '../../flows/context.ts'
 import { type OperatorChangeModel, operatorChangePage, type PendingChange } from '../../pages/operator/change.tsx'
 import { type OperatorChangesModel, operatorChangesPage } from '../../pages/operator/changes.tsx'
-import { pictureType } from '../../pictures/picture.ts'
+import { PICTURE_TYPE } from '../../pictures/picture.ts'
 import {
   findListedProposal,
   type ListedProposal,
@@ -30,7 +30,7 @@ export const showChange: PageHandler<UserRequest> = (context, request) => change
 
 export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
   const bytes = await readProposedLogo(context.db, fields.get('application') ?? '', versionIn(fields))
-  return bytes ? { bytes, type: pictureType(bytes), lasting: false } : { refusal: 'not_found' }
+  return bytes ? { bytes, type: PICTURE_TYPE, lasting: false } : { refusal: 'not_found' }
 }
 
 export const acceptChange: PageHandler<UserRequest> = async (context, request) => {

@@ -1,4 +1,5 @@
 /** File field for a logo, with the current one; for accounts and applications. */
+import { PictureField } from '../ui/elements.tsx'
 import { Checkbox, Field } from '../ui/field.tsx'
 import type { Words } from '../ui/words.ts'
 import { pictureHint } from './picture-problem.ts'
@@ -14,14 +15,16 @@ type LogoFieldProps = {
 export function LogoField({ words, label, logo, problem }: LogoFieldProps) {
   return (
     <div class="stack tight">
-      <Field
-        id="logo"
-        type="file"
-        label={label}
-        hint={<LogoHint words={words} logo={logo} />}
-        accept="image/png,image/jpeg,image/webp"
-        problem={problem}
-      />
+      <PictureField>
+        <Field
+          id="logo"
+          type="file"
+          label={label}
+          hint={<LogoHint words={words} logo={logo} />}
+          accept="image/png"
+          problem={problem}
+        />
+      </PictureField>
       {logo !== null && <Checkbox id="remove_logo" label={words.t('branding.remove_logo')} />}
     </div>
   )

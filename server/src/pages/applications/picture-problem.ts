@@ -15,7 +15,7 @@ export function pictureProblemText(words: Words, problem: PictureProblem): strin
     case 'bytes':
       return words.t('picture.problem_bytes', LIMITS)
     default:
-      return words.t(`picture.problem_${problem.kind}`, { format: problem.format })
+      return words.t(`picture.problem_${problem.kind}`)
   }
 }
 

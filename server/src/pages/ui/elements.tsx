@@ -3,6 +3,7 @@
  * script; texts that only the script shows are attributes, in the reader's language.
  */
 import { type ComponentChildren, h } from 'preact'
+import { MAX_PICTURE_BYTES, MAX_SIDE_PIXELS } from '../../core/picture.ts'
 import { Form } from './form.tsx'
 import type { Frame } from './frame.ts'
 import type { Words } from './words.ts'
@@ -12,6 +13,11 @@ type Children = { readonly children: ComponentChildren }
 /** Wraps the input for a code: groups the digits during typing. */
 export function CodeField({ children }: Children) {
   return h('code-field', null, children)
+}
+
+/** Wraps the input for a picture: what is not a PNG becomes one. Half the bytes, as the service encodes it anew. */
+export function PictureField({ children }: Children) {
+  return h('picture-field', { side: MAX_SIDE_PIXELS, bytes: MAX_PICTURE_BYTES / 2 } as object, children)
 }
 
 /** Two answers that ignore the pointer until the user could have read the question. */

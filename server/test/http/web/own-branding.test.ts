@@ -8,8 +8,8 @@ import { examineConfiguration } from '../../../src/cli/doctor/configuration.ts'
 import { readOverlays } from '../../../src/pages/messages/read-overlays.ts'
 import { builtInMessages } from '../../../src/pages/ui/words.ts'
 import { readLogoFile } from '../../../src/pictures/logo-file.ts'
-import { makePng } from '../../rig/corpora/pictures.ts'
-import { jpeg, jpegWith, segment } from '../../rig/corpora/still-pictures.ts'
+import { rewritePicture } from '../../../src/pictures/picture.ts'
+import { chunk, makePng } from '../../rig/corpora/pictures.ts'
 import { post } from '../../rig/device.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { Web } from '../../rig/web.ts'
@@ -31,8 +31,8 @@ function writeMessages(name: string, files: Readonly<Record<string, unknown>>): 
 
 let service: TestService
 beforeAll(async () => {
-  const logo = join(folder, 'logo.jpg')
-  writeFileSync(logo, jpegWith(segment(0xe1, 'Exif\0\0secret place')))
+  const logo = join(folder, 'logo.png')
+  writeFileSync(logo, makePng({ before: [chunk('eXIf', 'secret place')] }))
   service = await startTestService({
     SERVICE_NAME: 'Acme Cloud',
     SERVICE_LOGO: logo,
@@ -53,15 +53,16 @@ describe('the logo of the service', () => {
     const base = new Web(service.address, new URL(service.config.publicUrl).host)
     const [one, other] = [await service.web().get('/sign-in'), await base.get('/activate')]
     const [, path = ''] = /<img class="service-logo" src="([^"]+)" alt="Acme Cloud"/.exec(one.text) ?? []
-    expect(path).toMatch(/^\/assets\/service\.[0-9a-f]{12}\.jpeg$/)
+    expect(path).toMatch(/^\/assets\/service\.[0-9a-f]{12}\.png$/)
     expect(other.text).toContain(path)
     const headers = { host: base.host, 'accept-encoding': 'br, gzip' }
+    const plain = await rewritePicture(makePng())
     const served = await post(service.address, path, { method: 'GET', headers })
     expect(served).toMatchObject({
       status: 200,
       headers: {
-        'content-type': 'image/jpeg',
-        'content-length': String(jpeg.length),
+        'content-type': 'image/png',
+        'content-length': String('picture' in plain && plain.picture.length),
         'cache-control': 'public, max-age=31536000, immutable',
         'x-content-type-options': 'nosniff',
       },

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { crc32, deflateSync, inflateSync } from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
+import type { PictureProblem } from '../../../src/core/picture.ts'
 import { rewritePicture } from '../../../src/pictures/picture.ts'
 import { chunk, makePng, noPictures, rawOf } from '../../rig/corpora/pictures.ts'
 
@@ -112,6 +113,27 @@ describe('WB-18 metadata is removed', () => {
     expect(stream.includes(WORDS)).toBe(true)
     const written = await rewritePng(makePng({ width: 1023, height: 1, colours: 0, raw, stream }))
     expect(written?.includes(WORDS.repeat(2))).toBe(false)
+  })
+})
+
+describe('a refusal says what is wrong', () => {
+  test.each<[string, Buffer, PictureProblem]>([
+    ['an interlaced PNG', makePng({ interlace: 1 }), { kind: 'interlaced' }],
+    ['a PNG of 16 bits', makePng({ depth: 16 }), { kind: 'depth' }],
+    ['a PNG of 1025 pixels', makePng({ width: 1025 }), { kind: 'pixels', width: 1025, height: 2 }],
+    ['a PNG with a page behind it', makePng({ tail: Buffer.from('<script>') }), { kind: 'damaged' }],
+    ['a JPEG', Buffer.from('ffd8ffe000104a46494600', 'hex'), { kind: 'format', found: 'JPEG' }],
+    ['a WebP', Buffer.from('RIFF\u0004\0\0\0WEBPVP8 '), { kind: 'format', found: 'WebP' }],
+    ['a GIF', Buffer.from('GIF89a\u0001\0\u0001\0'), { kind: 'format', found: 'GIF' }],
+    [
+      'an SVG',
+      Buffer.from('<?xml version="1.0"?>\n<svg xmlns="http://www.w3.org/2000/svg"/>'),
+      { kind: 'format', found: 'SVG' },
+    ],
+    ['a photograph of a phone', Buffer.from('\0\0\0\u0018ftypheic'), { kind: 'format', found: 'HEIC' }],
+    ['a page', Buffer.from('<script>alert(1)</script>'), { kind: 'format', found: null }],
+  ])('%s', async (_name, bytes, problem) => {
+    expect(await rewritePicture(bytes)).toEqual({ problem })
   })
 })
 

@@ -67,6 +67,8 @@ export const noPictures: readonly (readonly [string, Buffer])[] = [
   ['HTML', Buffer.from('<!doctype html><script>alert(1)</script>')],
   ['SVG', Buffer.from('<svg xmlns="http://www.w3.org/2000/svg" onload="alert(1)"/>')],
   ['a GIF', Buffer.from('GIF89a\u0001\u0000\u0001\u0000')],
+  ['a JPEG', Buffer.from('ffd8ffe000104a46494600', 'hex')],
+  ['a WebP', Buffer.from('RIFF\u0004\0\0\0WEBPVP8 ')],
   ['HTML in front of a picture', Buffer.concat([Buffer.from('<script>'), png])],
   ['a ZIP file behind a picture', makePng({ tail: zip })],
   ['one byte behind a picture', makePng({ tail: Buffer.alloc(1) })],
