@@ -22,17 +22,17 @@ import { noteActivity, noteEnd } from './flows/restore/activity.ts'
 import { settleBeforeServing } from './flows/restore/settle.ts'
 import { createEarlyPolls } from './flows/reviews/early-polls.ts'
 import { createAttempts } from './flows/sign-in/attempts.ts'
-import { MAX_CHOICES } from './flows/sign-in/chosen-password.ts'
+import { CHOICES_WINDOW_MS } from './flows/sign-in/chosen-password.ts'
 import { createRefusals } from './flows/sign-in/refusals.ts'
 import { strangerLimits } from './flows/sign-in/stranger.ts'
 import { makePartitionsAhead } from './flows/sweep.ts'
 import { createDecisionBus } from './gate/decision-bus.ts'
 import { createLimiter } from './gate/limiter.ts'
 import { createLocalGate } from './gate/local-gate.ts'
-import { createMinuteWindows } from './gate/minute-windows.ts'
 import { createRedisGate } from './gate/redis-gate.ts'
 import { openRedis } from './gate/redis-link.ts'
 import { createSignInFailures } from './gate/sign-in-failures.ts'
+import { createSlidingWindows } from './gate/sliding-windows.ts'
 import { traceGate, traceLimiter } from './gate/traced-gate.ts'
 import { openGeoIp } from './geoip.ts'
 import { openHostService } from './host-service.ts'
@@ -117,7 +117,7 @@ export async function createContext(
     earlyPolls: createEarlyPolls(db, load.overloaded),
     tasks: createTasks(),
     passwords: createPasswords(),
-    passwordChoices: createMinuteWindows(MAX_CHOICES),
+    passwordChoices: createSlidingWindows(CHOICES_WINDOW_MS),
     attempts: createAttempts(db),
     refusals: createRefusals(db),
     geoip,

@@ -204,6 +204,10 @@ describe('SC-05: packages that we depend on', () => {
   const installed = Object.entries(packages).filter(([path, { link }]) => path.includes('node_modules/') && !link)
   const atRunTime = installed.filter(([, { dev }]) => !dev)
 
+  test('SC-05: the client library has none', () => {
+    expect(Object.keys(JSON.parse(read('sdk/package.json')).dependencies ?? {})).toEqual([])
+  })
+
   test('SC-05: are pinned exactly, and known by the digest of their content', () => {
     const versions = ['package.json', 'server/package.json', 'sdk/package.json'].flatMap((path) => {
       const { dependencies = {}, devDependencies = {} } = JSON.parse(read(path))

@@ -10,8 +10,8 @@ import type { Events } from '../events.ts'
 import type { DecisionBus } from '../gate/decision-bus.ts'
 import type { Gate } from '../gate/gate.ts'
 import type { Limiter } from '../gate/limiter.ts'
-import type { MinuteWindows } from '../gate/minute-windows.ts'
 import type { SignInFailures } from '../gate/sign-in-failures.ts'
+import type { SlidingWindows } from '../gate/sliding-windows.ts'
 import type { GeoIp } from '../geoip.ts'
 import type { HostService } from '../host-service.ts'
 import type { Mailer } from '../mail.ts'
@@ -63,7 +63,7 @@ export type Context = {
   readonly tasks: Tasks
   readonly passwords: Passwords
   /** Passwords that were chosen, by link and by session. */
-  readonly passwordChoices: MinuteWindows
+  readonly passwordChoices: SlidingWindows
   readonly attempts: Attempts
   readonly refusals: Refusals
   readonly geoip: GeoIp

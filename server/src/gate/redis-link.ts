@@ -11,7 +11,7 @@ export type RedisLink = {
   readonly redis: RedisClient
   /** Connected, and no recent failure. */
   reachable(): boolean
-  /** Callers report the results of their commands, except code-budget.ts: no request waits for its exchange. */
+  /** Callers report the results of their commands. */
   failed(reason: string): void
   succeeded(): void
   /** The last reported result. */

@@ -72,9 +72,6 @@ const OPERATORS_MS = 60_000
 /** Operators are notified of a suspension within this time, and reminded again a day later. */
 const REMIND_MS = 60_000
 
-/** Maximum delay before a process learns how many codes the other processes issued to an application. */
-const EXCHANGE_MS = 1_000
-
 /** One publisher's DNS record per run, each record once a day: a process can check four thousand of them. */
 const PUBLISHER_MS = 20 * 1000
 
@@ -107,7 +104,6 @@ export function startBackground(context: Context): Background {
     try {
       const refreshed = await context.applications.refresh()
       if (refreshed === 'reloaded') {
-        context.limiter.codes.forget()
         context.events.reloaded()
         notice()
       }
@@ -150,7 +146,6 @@ export function startBackground(context: Context): Background {
     repeat(context, 'marking the operators’ account', OPERATORS_MS, () => markOperators(context)),
     repeat(context, 'reminding operators', REMIND_MS, () => remindOperators(context)),
     repeat(context, 'sending webhooks', WEBHOOKS_MS, () => webhooks.run()),
-    repeat(context, 'exchanging counts', EXCHANGE_MS, () => context.limiter.codes.exchange()),
     repeat(context, 'saving shed requests', USAGE_MS, () => context.load.save()),
     repeat(context, 'sealing the audit log', SEAL_MS, () => sealer.run()),
     repeat(context, 'noting the audit head', HEAD_MS, async () => sealer.logHead()),

@@ -78,27 +78,20 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(await passes(() => free.codeRequest(network), 1_000)).toBe(1_000)
     expect(await passes(() => free.dialog(network), 1_000)).toBe(1_000)
     const by = { applicationId: randomUUID(), network }
-    expect(Array.from({ length: 1_000 }, () => free.codes.take(by)).every(({ passed }) => passed)).toBe(true)
+    expect(await passes(() => free.code(by), 1_000)).toBe(1_000)
   })
 
-  it('allows an application a burst, then the reserve only to networks with few codes', () => {
+  it('allows an application a burst, then the reserve only to networks with few codes', async () => {
     const applicationId = randomUUID()
-    const take = (network: string) => limiter.codes.take({ applicationId, network }).passed
+    const take = (network: string) => limiter.code({ applicationId, network })
     let loud = 0
-    while (loud < 1_000 && take('loud')) loud += 1
+    while (loud < 1_000 && (await take('loud')).passed) loud += 1
     expect(loud).toBeGreaterThanOrEqual(100)
-    expect(loud).toBeLessThan(200)
-    expect([take('home'), take('another home')]).toEqual([true, true])
-    const refused = limiter.codes.take({ applicationId, network: 'loud' })
-    expect(refused).toEqual({ passed: false, waitMs: expect.any(Number) })
-  })
-
-  it('does not count what was refunded', () => {
-    const by = { applicationId: randomUUID(), network: 'x' }
-    for (let time = 0; time < 500; time += 1) {
-      expect(limiter.codes.take(by).passed).toBe(true)
-      limiter.codes.giveBack(by)
-    }
+    expect(loud).toBeLessThan(250)
+    expect(await passes(() => take('home'), 1)).toBe(1)
+    expect(await passes(() => take('another home'), 1)).toBe(1)
+    while ((await take('loud')).passed);
+    expect(await take('loud')).toEqual({ passed: false, waitMs: 2_000 })
   })
 })
 
@@ -120,20 +113,6 @@ describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) =
     expect(await passes(() => one.codeRequest(network), 9)).toBe(0)
   })
 
-  it('share the counts of an application with the next exchange', async () => {
-    const [one, other] = [createLimiter(LIMITS, own), createLimiter(LIMITS, others)]
-    const applicationId = randomUUID()
-    const take = (limiter: Limiter, times: number, network: string) =>
-      Array.from({ length: times }, () => limiter.codes.take({ applicationId, network })).filter((each) => each.passed)
-    expect(take(one, 90, 'x')).toHaveLength(90)
-    await one.codes.exchange()
-    expect(take(other, 15, 'y')).toHaveLength(15)
-    await other.codes.exchange()
-    // Together they allowed more than a hundred: the rest is for networks with few codes.
-    expect(take(other, 200, 'y').length).toBeLessThan(40)
-    expect(take(other, 1, 'home')).toHaveLength(1)
-  })
-
   it('call Redis once per request, and not at all for a network over its limit', async () => {
     const limiter = createLimiter(LIMITS, own)
     // The first call loads the script.
@@ -143,10 +122,7 @@ describe.each(links.slice(1))('two processes with a limiter $name', ({ open }) =
     await passes(() => limiter.codeRequest(network), 5)
     expect(asked).toHaveBeenCalledTimes(5)
     await passes(() => limiter.codeRequest(network), 100)
-    expect(asked).toHaveBeenCalledTimes(5)
-    limiter.codes.take({ applicationId: randomUUID(), network })
-    await limiter.codes.exchange()
-    expect(asked, 'an application that has had little is not worth a word').toHaveBeenCalledTimes(5)
+    expect(asked, 'the first of them was refused by Redis').toHaveBeenCalledTimes(6)
     asked.mockRestore()
   })
 })
@@ -159,10 +135,7 @@ describe('while Redis is down', () => {
     expect(await passes(() => limiter.codeRequest(network), 20)).toBe(5)
     expect(await passes(() => limiter.dialog(network), 20)).toBe(3)
     const by = { applicationId: randomUUID(), network }
-    expect(
-      Array.from({ length: 500 }, () => limiter.codes.take(by)).filter(({ passed }) => passed).length,
-    ).toBeLessThan(200)
-    await expect(limiter.codes.exchange()).resolves.toBeUndefined()
+    expect(await passes(() => limiter.code(by), 500)).toBeLessThan(200)
     await link.close()
   })
 

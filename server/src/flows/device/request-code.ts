@@ -83,13 +83,10 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
     lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, runningTestMode(application, now), request),
   }
   const queueKey = { applicationId: application.id, network: network ?? UNKNOWN_NETWORK }
-  const taken = limiter.codes.take(queueKey)
+  const taken = await limiter.code(queueKey)
   if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
   const placed = await load.enqueue(queueKey, () => placeUnderFreeUserCode(context, code))
-  if (placed === null || placed === 'shed') {
-    limiter.codes.giveBack(queueKey)
-    return { outcome: placed ?? 'unavailable' }
-  }
+  if (placed === null || placed === 'shed') return { outcome: placed ?? 'unavailable' }
 
   context.usage.count(application.id, 'requested')
   const { id, userCode, expiresAt } = placed

@@ -2,7 +2,7 @@
  * Limits of requests to identity providers: neither an administrator who tests a connection nor somebody who returns with
  * made-up codes makes this service flood one, and a slow provider holds few connections.
  */
-import { createMinuteWindows } from '../../gate/minute-windows.ts'
+import { createSlidingWindows } from '../../gate/sliding-windows.ts'
 import type { Fetched, Outbound } from '../../outbound.ts'
 
 const MAX_AT_ONCE = 4
@@ -10,7 +10,7 @@ const MAX_AT_ONCE = 4
 /** At five seconds each, in fours, the last one waits for two minutes; openid-client gives up long before. */
 const MAX_WAITING = 100
 
-/** In a minute. */
+const WINDOW_MS = 60_000
 const MAX_TESTS = 10
 const MAX_FAILED_RETURNS = 20
 
@@ -26,12 +26,12 @@ export type ProviderBudgets = {
 }
 
 export function createProviderBudgets(): ProviderBudgets {
-  const tests = createMinuteWindows(MAX_TESTS)
-  const returns = createMinuteWindows(MAX_FAILED_RETURNS)
+  const tests = createSlidingWindows(WINDOW_MS)
+  const returns = createSlidingWindows(WINDOW_MS)
   return {
-    test: (accountId) => tests.take(accountId).passed,
-    beginReturn: (accountId, network) => returns.take(`${accountId}\n${network}`).passed,
-    endReturn: (accountId, network) => returns.giveBack(`${accountId}\n${network}`),
+    test: (accountId) => tests.take(accountId, MAX_TESTS).passed,
+    beginReturn: (accountId, network) => returns.take(`${accountId}\n${network}`, MAX_FAILED_RETURNS).passed,
+    endReturn: (accountId, network) => returns.add(`${accountId}\n${network}`, -1),
   }
 }
 

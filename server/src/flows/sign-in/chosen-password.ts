@@ -8,6 +8,7 @@ const PRODUCT = 'Latchkey'
 
 /** Passwords that one mailed link, and one session, may choose in a minute. */
 export const MAX_CHOICES = 10
+export const CHOICES_WINDOW_MS = 60_000
 
 export type RefusedChoice =
   | { readonly outcome: 'unfit'; readonly problem: PasswordProblem }
@@ -21,7 +22,7 @@ export async function refuseChoice(
   account: HostAccount,
   email: string,
 ): Promise<RefusedChoice | null> {
-  const taken = context.passwordChoices.take(by)
+  const taken = context.passwordChoices.take(by, MAX_CHOICES)
   if (!taken.passed) return { outcome: 'locked', waitMs: taken.waitMs }
   const problem = await problemOfPassword(given, { email, names: publicNames(context, account) })
   return problem && { outcome: 'unfit', problem }
