@@ -16,6 +16,7 @@ import {
   type Option,
   oneOf,
   option,
+  optionalLine,
   optionalPage,
   readSetting,
   restoreSettings,
@@ -99,6 +100,21 @@ export const options = {
     about: 'Terms of your service, linked at the end of every page and mail.',
     example: 'https://service.example/terms',
     parse: optionalPage,
+  }),
+  securityContact: option<string | null>({
+    env: 'SECURITY_CONTACT',
+    fallback: '',
+    about:
+      'Where to report a vulnerability of your installation, as `mailto:` or `https:`. It is published in `/.well-known/security.txt` (RFC 9116). If unset, there is no such file.',
+    example: 'mailto:security@service.example',
+    parse: optionalLine('mailto:', 'https:'),
+  }),
+  securityPolicyUrl: option<string | null>({
+    env: 'SECURITY_POLICY_URL',
+    fallback: '',
+    about: 'Your rules for such reports, named in the same file.',
+    example: 'https://service.example/security',
+    parse: optionalLine('https:'),
   }),
   host: option({
     env: 'HOST',

@@ -21,8 +21,7 @@ export function option<T>(given: Omit<Option<T>, 'secret' | 'fallback'> & Partia
 export function url(...protocols: string[]): (text: string) => string {
   return (text) => {
     if (!URL.canParse(text)) throw new Error('is not a URL')
-    if (!protocols.includes(new URL(text).protocol))
-      throw new Error(`does not start with ${protocols.join('// or ')}//`)
+    if (!protocols.includes(new URL(text).protocol)) throw new Error(`does not start with ${protocols.join(' or ')}`)
     return text
   }
 }
@@ -36,6 +35,11 @@ export function displayName(text: string): string {
 
 export function optionalPage(text: string): string | null {
   return text === '' ? null : url('https:', 'http:')(text)
+}
+
+/** Without the line breaks that a URL may have around it: for a file of lines. */
+export function optionalLine(...protocols: string[]): (text: string) => string | null {
+  return (text) => (text === '' ? null : new URL(url(...protocols)(text)).href)
 }
 
 /** Accepts `address` or `Name <address>`. */

@@ -121,7 +121,7 @@ describe('reading', () => {
 describe('problems', () => {
   test('are all reported together, one line each, with the name, the reason and an example', () => {
     expect(problemsOf({ DATABASE_URL: 'mysql://localhost', PORT: 'http', LOG_LEVEL: 'loud' })).toEqual([
-      `DATABASE_URL does not start with postgres:// or postgresql://. Example: DATABASE_URL=${options.databaseUrl.example}`,
+      `DATABASE_URL does not start with postgres: or postgresql:. Example: DATABASE_URL=${options.databaseUrl.example}`,
       'PORT is not a whole number from 0 to 65535. Example: PORT=8080',
       `LATCHKEY_KEYS is missing. Example: LATCHKEY_KEYS=${options.keys.example}`,
       'LOG_LEVEL is not one of debug, info, warn, error, silent. Example: LOG_LEVEL=info',
@@ -131,13 +131,16 @@ describe('problems', () => {
   test.each([
     ['DATABASE_URL', 'localhost', 'is not a URL'],
     ['REDIS_URL', 'http://localhost', 'does not start with redis:// or rediss:// or redis+cluster://'],
-    ['PUBLIC_URL', 'ftp://service.example', 'does not start with http:// or https://'],
+    ['PUBLIC_URL', 'ftp://service.example', 'does not start with http: or https:'],
     ['LATCHKEY_KEYS', 'secret', 'is invalid: each key is written as id:key'],
     ['LATCHKEY_KEYS', ' , ', 'is invalid: no key is given'],
     ['PUBLIC_URL', 'https://service.example/base', 'must consist of a scheme, a host and an optional port'],
     ['POLL_INTERVAL', '61', 'is not a whole number from 1 to 60'],
     ['SIGN_IN_URL', 'https://service.example/sign-in#form', 'has a fragment (#)'],
-    ['SMTP_URL', 'https://mail.example', 'does not start with smtp:// or smtps://'],
+    ['SMTP_URL', 'https://mail.example', 'does not start with smtp: or smtps:'],
+    ['SECURITY_CONTACT', 'security@service.example', 'is not a URL'],
+    ['SECURITY_CONTACT', 'http://service.example/security', 'does not start with mailto: or https:'],
+    ['SECURITY_POLICY_URL', 'http://service.example/security', 'does not start with https:'],
     ['MAIL_FROM', 'Latchkey', 'is not an e-mail address'],
     ['MAIL_FROM', 'a@b.example\r\nBcc: c@d.example', 'is not an e-mail address'],
     ['TRUST_PROXY', '10.0.0.0/33', 'has "10.0.0.0/33", which is not a network'],

@@ -25,6 +25,7 @@ import { readMetadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'
 import { introspect, revokeToken } from './standard/token-checks.ts'
 import { token } from './standard/token-endpoint.ts'
+import { SECURITY_TXT, showSecurityTxt } from './web/well-known.ts'
 
 /** Described in the OpenAPI document, in this order. */
 const described = [
@@ -71,6 +72,7 @@ const pages: readonly BasePage[] = [
   { method: 'GET', path: '/dialog/pass', dialect: 'page', handler: passOn },
   { method: 'GET', path: '/reference', dialect: 'page', handler: reference(() => routes) },
   { method: 'POST', path: '/language', dialect: 'page', handler: chooseLanguageHere },
+  { method: 'GET', path: SECURITY_TXT, dialect: 'page', handler: showSecurityTxt },
 ]
 
 export const routes: readonly BaseRoute[] = [...described, readDescription, ...pages]

@@ -218,6 +218,8 @@ const shownIn: Readonly<Record<string, string>> = {
   SERVICE_NAME: 'http/web/own-branding.test.ts',
   SERVICE_LOGO: 'http/web/own-branding.test.ts',
   MESSAGES_DIR: 'http/web/own-branding.test.ts',
+  SECURITY_CONTACT: 'http/web/well-known.test.ts',
+  SECURITY_POLICY_URL: 'http/web/well-known.test.ts',
   HOST: 'faults/network/packet-loss.test.ts',
   PORT: 'faults/process/processes.test.ts',
   LATCHKEY_KEYS: 'faults/process/keys.test.ts',

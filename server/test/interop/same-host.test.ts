@@ -83,13 +83,17 @@ async function startNginx(latchkey: string, own: string): Promise<void> {
 /** A browser at the account's host, through nginx. */
 const browser = () => new Web(`http://${listen}`, `${service.account.slug}.localhost:${listen.split(':')[1]}`)
 
-test('every path of Latchkey but the start page reaches it, and every other the service', async () => {
+test('every path of Latchkey but the start page and the host’s own statements reaches it, and every other the service', async () => {
   const web = browser()
   const endpoints = [...routes, ...manageEndpoints]
   const paths = [...pageRoutes.map(({ path }) => path), ...endpoints.flatMap(pathsOf), stylesheet.path]
   reached = []
   for (const path of new Set(paths)) await web.send('GET', path)
-  expect(reached.map(({ url }) => url)).toEqual(['/'])
+  expect(reached.map(({ url }) => url).toSorted()).toEqual([
+    '/',
+    '/.well-known/change-password',
+    '/.well-known/security.txt',
+  ])
   for (const path of [
     '/latchkey/sign-in',
     '/orders',

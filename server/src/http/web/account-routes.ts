@@ -33,11 +33,20 @@ import { changeProvider, showProvider, testConnection } from '../provider/settin
 import type { PageRoute } from '../route.ts'
 import { enterCodeByPasskey } from '../sign-in/handlers.ts'
 import { signInRoutes } from '../sign-in/routes.ts'
+import { goToPassword, goToSecurityTxt, SECURITY_TXT } from './well-known.ts'
 
 export const pageRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/logo', access: 'anyone', handler: showLogo },
   { method: 'GET', path: '/application-logo', access: 'anyone', handler: showApplicationLogo },
   { method: 'POST', path: '/language', access: 'anyone', handler: chooseOwnLanguage },
+  { method: 'GET', path: SECURITY_TXT, access: 'anyone', handler: goToSecurityTxt },
+  {
+    method: 'GET',
+    path: '/.well-known/change-password',
+    access: 'anyone',
+    handler: goToPassword,
+    needs: 'password',
+  },
 
   ...signInRoutes,
 

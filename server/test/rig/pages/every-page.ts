@@ -37,7 +37,16 @@ export type RoutePage = {
 export const AWAY: readonly string[] = USERS_FROM === 'provider' ? ['sign-in-provider'] : []
 
 /** Routes that answer with something else than a page: pictures, and what the script asks for. */
-export const NO_PAGES: readonly string[] = ['logo', 'application-logo', 'operator-changes-logo', 'delivery', ...AWAY]
+export const NO_PAGES: readonly string[] = [
+  'logo',
+  'application-logo',
+  'operator-changes-logo',
+  'delivery',
+  'security-txt',
+  'security-txt-account',
+  'change-password',
+  ...AWAY,
+]
 
 /** With a notice, it is a page also where users sign in at the host service. */
 export const SIGN_IN_PAGE = USERS_FROM === 'host' ? '/sign-in?notice=signed_out' : '/sign-in'
@@ -101,6 +110,8 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
   return [
     ...pages('nobody', {
       logo: '/logo',
+      'security-txt-account': '/.well-known/security.txt',
+      'change-password': '/.well-known/change-password',
       'application-logo': `/application-logo?application=${applications.signage.id}`,
       'sign-in': SIGN_IN_PAGE,
       'sign-in-code': '/sign-in/code',
@@ -277,6 +288,7 @@ async function dialogPages(northwind: Northwind): Promise<readonly RoutePage[]> 
       'service-home': `${publicUrl}/`,
       activate: `${publicUrl}/activate`,
       reference: `${publicUrl}/reference`,
+      'security-txt': `${publicUrl}/.well-known/security.txt`,
     }),
     ...pages('ann', { 'activate-known': `${publicUrl}/activate` }),
   ]
