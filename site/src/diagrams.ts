@@ -18,6 +18,7 @@ export async function drawDiagrams(): Promise<void> {
       theme: isDark ? 'dark' : 'neutral',
       themeVariables: isDark ? {} : LIGHT_NOTES,
       fontFamily: getComputedStyle(document.body).fontFamily,
+      flowchart: { useMaxWidth: false },
       sequence: { useMaxWidth: false, mirrorActors: false },
     })
     for (const [index, { element, source }] of diagrams.entries()) {
