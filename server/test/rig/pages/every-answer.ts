@@ -1,24 +1,23 @@
 /** Pages that answer the forms of the web interface: problems, results, refusals. */
 import type { Page } from 'playwright-core'
-import { checkDigit } from '../../../src/core/device/user-code.ts'
-import { savePolicy } from '../../../src/flows/accounts/policy.ts'
-import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
-import { decide, enterCode, send, submit } from '../browser/clicks.ts'
-import { HAMBURG, LISBON, type Northwind, PASSWORD } from '../scenes/northwind.ts'
+import { send, submit } from '../browser/clicks.ts'
+import { type Northwind, PASSWORD } from '../scenes/northwind.ts'
 import type { AnswerPage } from './answer-page.ts'
 import { developerAnswers } from './developer-answers.ts'
+import { deviceAnswers } from './device-answers.ts'
 import { dialogAnswers } from './dialog-answers.ts'
 import { linkPath } from './every-page.ts'
+import { managementAnswers } from './management-answers.ts'
 import { operatorAnswers } from './operator-answers.ts'
 
 export function everyAnswer(northwind: Northwind): readonly AnswerPage[] {
   return [
     ...signingIn(northwind),
-    ...codes(northwind),
-    ...consents(northwind),
+    ...deviceAnswers(northwind),
     ...dialogAnswers(northwind),
     ...own(),
     ...administration(),
+    ...managementAnswers(northwind),
     ...developerAnswers(northwind),
     ...operatorAnswers(northwind),
     ...refusals(northwind),
@@ -124,141 +123,6 @@ function signingIn(northwind: Northwind): readonly AnswerPage[] {
       as: 'ben',
       says: 'confirm.problem_wrong',
       open: (page) => send(page, '/confirm', '/confirm', { password: 'no' }),
-    },
-  ]
-}
-
-function codes({ service, ann, dana, ida, ask, applications }: Northwind): readonly AnswerPage[] {
-  const policy = {
-    deviceFlow: true,
-    secondFactor: 'optional' as const,
-    unverifiedPublishers: true,
-    onlyApplications: null,
-  }
-  const set = (change: object) => savePolicy(service.context, ann.id, { ...policy, ...change })
-  return [
-    { name: 'enter-code-empty', as: 'ben', says: 'enter_code.problem_empty', open: (page) => enterCode(page, '') },
-    {
-      name: 'enter-code-length',
-      as: 'ben',
-      says: 'enter_code.problem_length',
-      open: (page) => enterCode(page, '432 324'),
-    },
-    {
-      name: 'enter-code-mistyped',
-      as: 'ben',
-      says: 'enter_code.problem_mistyped',
-      open: (page) => enterCode(page, '111 111 112'),
-    },
-    {
-      name: 'enter-code-taken',
-      as: 'ben',
-      says: 'enter_code.problem_taken',
-      open: async (page) => {
-        const { user_code } = await ask(applications.signage, { from: HAMBURG })
-        await enterUserCode(service.context, dana.id, user_code)
-        await enterCode(page, user_code)
-      },
-    },
-    {
-      name: 'enter-code-locked',
-      as: 'ida',
-      says: 'enter_code.problem_locked',
-      open: async (page) => {
-        await service.database.query(
-          `insert into code_entries (at, account_id, user_id, outcome)
-           select now(), account_id, id, 'missed' from users, generate_series(1, 5) where id = $1`,
-          [ida.id],
-        )
-        await enterCode(page, `11223344${checkDigit('11223344')}`)
-      },
-    },
-    {
-      name: 'enter-code-only',
-      as: 'ben',
-      says: 'enter_code.only_none',
-      open: async (page) => {
-        await set({ onlyApplications: [] })
-        await page.goto('/connect/code')
-      },
-      after: () => set({}),
-    },
-    {
-      name: 'enter-code-off',
-      as: 'ben',
-      says: 'enter_code.off_text',
-      open: async (page) => {
-        await set({ deviceFlow: false })
-        await page.goto('/connect/code')
-      },
-      after: () => set({}),
-    },
-  ]
-}
-
-function consents({ service, dana, olga, ask, applications, suspendedCode }: Northwind): readonly AnswerPage[] {
-  const { signage, till, robot } = applications
-  const enter = async (page: Page, application: typeof signage, from = HAMBURG, scope?: string) =>
-    enterCode(page, (await ask(application, { from, ...(scope ? { scope } : {}) })).user_code)
-  /** Ann entered a code, then another user enters it. */
-  const enterWith = async (page: Page, other: { readonly id: string }) => {
-    const { user_code } = await ask(signage, { from: HAMBURG })
-    await enterCode(page, user_code)
-    await enterUserCode(service.context, other.id, user_code)
-  }
-  const decided = (decision: Parameters<typeof decide>[1]) => async (page: Page) => {
-    await enter(page, signage)
-    await decide(page, decision)
-  }
-  return [
-    { name: 'consent-dangerous', as: 'ben', says: 'consent.dangerous', open: (page) => enter(page, till) },
-    { name: 'consent-not-possible', as: 'ben', says: 'consent.not_grantable', open: (page) => enter(page, robot) },
-    { name: 'consent-suspended', as: 'ann', says: 'consent.suspended', open: (page) => enterCode(page, suspendedCode) },
-    {
-      name: 'consent-retype-wrong',
-      as: 'ann',
-      says: 'consent.problem_retype',
-      open: async (page) => {
-        await enter(page, signage, LISBON)
-        await page.fill('#last_group', '1')
-        await decide(page, 'allow')
-      },
-    },
-    {
-      name: 'consent-shared',
-      as: 'ann',
-      says: 'consent.shared',
-      open: async (page) => {
-        await enterWith(page, dana)
-        await page.reload()
-      },
-    },
-    {
-      name: 'decided-shared',
-      as: 'ann',
-      says: 'decided.shared',
-      open: async (page) => {
-        await enterWith(page, dana)
-        await decide(page, 'allow')
-      },
-    },
-    {
-      name: 'decided-entered-elsewhere',
-      as: 'ann',
-      says: 'decided.entered_elsewhere_text',
-      open: async (page) => {
-        await enterWith(page, olga)
-        await decide(page, 'allow')
-      },
-    },
-    { name: 'decided-granted', as: 'ann', says: 'decided.granted_text', open: decided('allow') },
-    { name: 'decided-rejected', as: 'ann', says: 'decided.rejected_text', open: decided('cancel') },
-    { name: 'decided-reported', as: 'ann', says: 'decided.reported_what', open: decided('not_me') },
-    {
-      name: 'decided-closed',
-      as: 'ann',
-      says: 'decided.closed_text',
-      open: (page) => page.goto('/connect/decision?ref=none'),
     },
   ]
 }

@@ -122,6 +122,7 @@ export async function everyRoutePage(northwind: Northwind): Promise<readonly Rou
       'link-setup': await linkPath(northwind, 'setup', erik),
       'link-invitation': await linkPath(northwind, 'invitation', erik),
       'link-recovery': await linkPath(northwind, 'recovery', ben),
+      'link-sign-in': await linkPath(northwind, 'sign_in', ben),
       'link-remove': await linkPath(northwind, 'remove_grant', ann, grant?.id),
       'link-address': await linkPath(northwind, 'address', ben),
       'link-gone': '/link?token=none',
@@ -217,7 +218,7 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     [own.shop.id],
   )
   const { fast, reported, settled } = await reviewed(northwind)
-  const reading = await makeManagementKey(service, { label: 'Reports', scopes: ['audit:read', 'reviews:read'] })
+  const reading = await makeManagementKey(service, { label: 'Warehouse', scopes: ['audit:read', 'reviews:read'] })
   const writing = await makeManagementKey(service, { label: 'Billing', scopes: ['accounts:write', 'users:write'] })
   const of = ({ id }: MadeApplication) => `/operator/application?application=${id}`
   const paths = {
