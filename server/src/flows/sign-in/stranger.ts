@@ -67,7 +67,9 @@ type Checked = { readonly outcome: 'right'; readonly user: SignInUser } | Refuse
 
 /**
  * Checks the password when it is the stranger's turn; until then the attempt takes no connection to PostgreSQL, either.
- * Many may have failed meanwhile, so the budgets are read once more. `deferredRank`: see `Stranger`.
+ * Many may have failed meanwhile, so the budgets are read once more. Turns follow each other, so that a process judges
+ * and counts its strangers one by one: a budget is passed by at most one guess of each further process.
+ * `deferredRank`: see `Stranger`.
  */
 function check(
   context: Context,

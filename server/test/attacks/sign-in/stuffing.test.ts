@@ -1,16 +1,18 @@
 /** WB-07 and WB-09: credential stuffing is throttled before any hashing; users of known browsers sign in as before. */
 import { randomBytes } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { startService } from '../../../src/app.ts'
 import { networkOf } from '../../../src/core/network.ts'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
+import { engineUrl } from '../../rig/engines/database.ts'
 import { makeAuthenticator } from '../../rig/factors/second-factor.ts'
 import { createSoftPasskey, type SoftPasskey } from '../../rig/factors/soft-passkey.ts'
-import { type MadeUser, makeAccount, makeUser } from '../../rig/make.ts'
+import { type MadeUser, makeAccount, makeConfig, makeUser } from '../../rig/make.ts'
 import { freshNetwork } from '../../rig/network/fresh-network.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
-import { type Page, textOf, unescapeHtml, type Web } from '../../rig/web.ts'
+import { type Page, textOf, unescapeHtml, Web } from '../../rig/web.ts'
 import { mailsOf, sessionsOf } from '../../rig/witness.ts'
 
 const { t } = wordsFor('en')
@@ -176,6 +178,47 @@ describe('a network from which many addresses failed', () => {
     const page = await signIn(from(somewhere(), plain, slug), honest.email, PASSWORD)
     expect(page.status).toBe(303)
     await Promise.all(guesses)
+  })
+})
+
+describe('guesses from one network that come at once', () => {
+  /** How many of a dozen at each address are checked before the answer. */
+  const guess = async (own: TestService, addresses: readonly string[]): Promise<number> => {
+    const headers = { 'x-forwarded-for': somewhere() }
+    const webs = addresses.flatMap((address) =>
+      Array.from({ length: 12 }, () => new Web(address, own.web().host, headers)),
+    )
+    const pages = await Promise.all(webs.map((web) => signIn(web, madeUp(), WRONG)))
+    return pages.filter(({ status }) => status === 400).length
+  }
+
+  it('WB-07: are judged and counted one by one, and spend the budget of the network exactly', async () => {
+    expect(await guess(service, [service.address])).toBe(3)
+  })
+
+  it('WB-07: at two processes pass it by one at most', async () => {
+    const budgets = { ...SMALL, SIGN_IN_FAILURES: '1000000', SMTP_URL: mailbox.url, REDIS_URL: engineUrl('REDIS_URL') }
+    const own = await startTestService(budgets)
+    onTestFinished(() => own.stop())
+    const [DATABASE_URL, PUBLIC_URL] = [own.database.url, own.config.publicUrl]
+    const other = await startService(makeConfig({ ...budgets, DATABASE_URL, PUBLIC_URL }))
+    onTestFinished(() => other.stop())
+    const [one, two] = [own.context, other.context]
+    const source = { network: networkOf(somewhere()) ?? '', accountId: own.account.id }
+    const shared = async () => {
+      await one.signInFailures.count(source, Buffer.from('address'))
+      return (await two.signInFailures.read(source)).addresses
+    }
+    await expect.poll(shared).toBe(1)
+
+    const failures = () => one.gate.failures + two.gate.failures
+    let [before, checked] = [Number.NaN, 0]
+    // While Redis is away, as it seems to a machine that stands still, each process counts on its own.
+    while (before !== failures()) {
+      before = failures()
+      checked = await guess(own, [own.address, other.address])
+    }
+    expect([3, 4]).toContain(checked)
   })
 })
 
