@@ -160,7 +160,7 @@ describe('what belongs to an account', () => {
           method: 'GET',
           headers: { host: hostOf(side), authorization },
         })
-        expect([path, answer.status, answer.text.includes(ours.clerk.id)]).toEqual([path, 404, false])
+        expect([path, answer.status, answer.text.includes(ours.clerk.id)]).toEqual([path, 421, false])
       }
       const page = await post(service.address, '/security', {
         method: 'GET',
