@@ -54,3 +54,8 @@ export function takeToken({ limit, bucket, now, received }: Take): Taken {
   const mayUseReserve = reserve >= 1 && received < Math.min(MAX_RECEIVED, Math.max(1, 1 / (2 * used)))
   return { passed: mayUseReserve, bucket: { tokens, reserve: mayUseReserve ? reserve - 1 : reserve, at: now } }
 }
+
+/** For a code that was not issued after all. */
+export function refundToken(limit: number, bucket: TokenBucket): TokenBucket {
+  return { ...bucket, tokens: Math.min(capacityOf(limit), bucket.tokens + 1) }
+}

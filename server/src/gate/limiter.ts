@@ -1,5 +1,5 @@
 /** Rate limits on code requests and dialogs. Polls are not counted here. */
-import { type CodeKey, createCodeLimit } from './code-limit.ts'
+import { type CodeLimit, createCodeLimit } from './code-limit.ts'
 import type { RedisLink } from './redis-link.ts'
 import { createSharedLimit, type LimitResult, PASSED } from './sliding-windows.ts'
 
@@ -7,8 +7,8 @@ export type Limiter = {
   /** Per network (core/network.ts). Null: unknown; all such requests count as one network. */
   codeRequest(network: string | null): Promise<LimitResult>
   dialog(network: string | null): Promise<LimitResult>
-  /** Per application: code requests with its credentials, after the limit of the network. */
-  code(key: CodeKey): Promise<LimitResult>
+  /** Per application: counts issued codes, not requests. */
+  readonly codes: CodeLimit
 }
 
 /** Per minute; 0: unlimited. */
@@ -32,6 +32,6 @@ export function createLimiter(limits: Limits, link: RedisLink | null): Limiter {
   return {
     codeRequest: perNetwork('c', limits.codeRequestsPerNetwork),
     dialog: perNetwork('d', limits.dialogsPerNetwork),
-    code: createCodeLimit(limits.codeRequestsPerApplication, link),
+    codes: createCodeLimit(limits.codeRequestsPerApplication, link),
   }
 }

@@ -9,14 +9,12 @@
 import type { Source } from '../core/network.ts'
 import {
   maxPerNetwork,
-  type SlidingCount,
   STRANGER_WINDOW_MS,
   type StrangerHistory,
   type StrangerLimits,
-  slide,
-  slidingSum,
 } from '../core/sign-in/stranger.ts'
 import type { RedisClient, RedisLink } from './redis-link.ts'
+import { createSlidingWindows, SLIDING_WINDOW_LUA } from './sliding-windows.ts'
 
 export type SignInFailures = {
   read(source: Source): Promise<StrangerHistory>
@@ -37,21 +35,11 @@ if ARGV[3] ~= '' and size < tonumber(ARGV[2]) then added = redis.call('SADD', KE
 if added == 1 and size == 0 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end
 return { added, size + added, redis.call('PTTL', KEYS[1]) }`
 
-/** Adds ARGV[2] to a sliding count and returns its sum: `slide` and `slidingSum` of core/sign-in/stranger.ts. */
-const SUM_SCRIPT = `
-local time = redis.call('TIME')
-local now = time[1] * 1000 + math.floor(time[2] / 1000)
+/** Adds one to a sliding window if ARGV[2] says so, and returns its sum. */
+const SUM_SCRIPT = `${SLIDING_WINDOW_LUA}
 local window = tonumber(ARGV[1])
-local kept = redis.call('HMGET', KEYS[1], 'startsAt', 'current', 'previous')
-local startsAt, current, previous = tonumber(kept[1]), tonumber(kept[2]), tonumber(kept[3])
-if not startsAt or now >= startsAt + 2 * window then startsAt, current, previous = now, 0, 0
-elseif now >= startsAt + window then startsAt, current, previous = startsAt + window, 0, current end
-if ARGV[2] ~= '0' then
-  current = current + tonumber(ARGV[2])
-  redis.call('HSET', KEYS[1], 'startsAt', startsAt, 'current', current, 'previous', previous)
-  redis.call('PEXPIRE', KEYS[1], 2 * window)
-end
-return math.floor(current + previous * (1 - (now - startsAt) / window))`
+if ARGV[2] ~= '0' then add(KEYS[1], window, read(KEYS[1], window), 1) end
+return read(KEYS[1], window).sum`
 
 type CountingRedis = RedisClient & {
   failedAddress(keys: 1, key: string, windowMs: number, max: number, email: Buffer | ''): Promise<number[]>
@@ -136,7 +124,7 @@ function createOwnCounts(limits: StrangerLimits, monotonicMs: () => number) {
   const { addressesPerNetwork } = limits
   /** By network, and by network and account. */
   const failed = new Map<string, Failed>()
-  const sums = new Map<string, SlidingCount>()
+  const sums = createSlidingWindows(STRANGER_WINDOW_MS, monotonicMs)
 
   const failedOf = (where: string, now: number): Failed => {
     for (const [each, { endsAt }] of failed) {
@@ -152,17 +140,6 @@ function createOwnCounts(limits: StrangerLimits, monotonicMs: () => number) {
     failed.set(where, { emails: emails.add(email), endsAt })
     return emails.size
   }
-  const sumOf = (name: string, now: number) =>
-    slidingSum(slide(sums.get(name), now, STRANGER_WINDOW_MS), now, STRANGER_WINDOW_MS)
-  const add = (name: string, now: number) => {
-    const count = slide(sums.get(name), now, STRANGER_WINDOW_MS)
-    sums.delete(name)
-    sums.set(name, { ...count, current: count.current + 1 })
-    for (const [each, { startsAt }] of sums) {
-      if (now < startsAt + 2 * STRANGER_WINDOW_MS) break
-      sums.delete(each)
-    }
-  }
   return {
     read: ({ network, accountId }: Source): StrangerHistory => {
       const now = monotonicMs()
@@ -171,19 +148,19 @@ function createOwnCounts(limits: StrangerLimits, monotonicMs: () => number) {
         addresses: failedOf(`${network}:${accountId}`, now).emails.size,
         inAllAccounts: emails.size,
         waitMs: emails.size === 0 ? 0 : endsAt - now,
-        account: sumOf(accountId, now),
-        service: sumOf(SERVICE, now),
+        account: sums.sum(accountId),
+        service: sums.sum(SERVICE),
       }
     },
     count: ({ network, accountId }: Source, email: Buffer) => {
       const now = monotonicMs()
       const text = email.toString('base64')
       const here = addTo(`${network}:${accountId}`, text, addressesPerNetwork, now)
-      if (here !== null) add(accountId, now)
+      if (here !== null) sums.add(accountId, 1)
       const everywhere = addTo(network, text, maxPerNetwork(limits), now)
-      if (everywhere !== null && everywhere <= addressesPerNetwork) add(SERVICE, now)
+      if (everywhere !== null && everywhere <= addressesPerNetwork) sums.add(SERVICE, 1)
     },
-    readPasskeys: (network: string) => sumOf(`passkey:${network}`, monotonicMs()),
-    countPasskey: (network: string) => add(`passkey:${network}`, monotonicMs()),
+    readPasskeys: (network: string) => sums.sum(`passkey:${network}`),
+    countPasskey: (network: string) => sums.add(`passkey:${network}`, 1),
   }
 }

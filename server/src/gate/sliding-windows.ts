@@ -57,8 +57,9 @@ local function read(key, window)
   return { startsAt = startsAt, current = current, previous = previous,
     sum = math.floor(current + previous * (1 - (now - startsAt) / window)) }
 end
-local function add(key, window, count)
-  redis.call('HSET', key, 'startsAt', count.startsAt, 'current', count.current + 1, 'previous', count.previous)
+local function add(key, window, count, times)
+  local current = math.max(0, count.current + times)
+  redis.call('HSET', key, 'startsAt', count.startsAt, 'current', current, 'previous', count.previous)
   redis.call('PEXPIRE', key, 2 * window)
 end
 local function wait(count, window, limit)
@@ -74,7 +75,7 @@ const TAKE_SCRIPT = `${SLIDING_WINDOW_LUA}
 local window = tonumber(ARGV[1])
 local count = read(KEYS[1], window)
 local waitMs = wait(count, window, tonumber(ARGV[2]))
-if waitMs == 0 then add(KEYS[1], window, count) end
+if waitMs == 0 then add(KEYS[1], window, count, 1) end
 return waitMs`
 
 type TakingRedis = { takeFromWindow(keys: 1, key: string, windowMs: number, limit: number): Promise<number> }

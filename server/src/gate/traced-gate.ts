@@ -25,7 +25,10 @@ export function traceLimiter(limiter: Limiter, where: Where): Limiter {
   return {
     codeRequest: (network) => inSpan(spanOf('count code request', where), () => limiter.codeRequest(network)),
     dialog: (network) => inSpan(spanOf('count dialog', where), () => limiter.dialog(network)),
-    code: (key) => inSpan(spanOf('count code', where), () => limiter.code(key)),
+    codes: {
+      take: (key) => inSpan(spanOf('count code', where), () => limiter.codes.take(key)),
+      refund: limiter.codes.refund,
+    },
   }
 }
 

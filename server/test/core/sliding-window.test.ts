@@ -7,19 +7,35 @@ const WINDOW = 100
 const sumAt = (count: WindowCount, now: number) => sumOf(slide(count, now, WINDOW), now, WINDOW)
 
 describe('a count', () => {
-  test.each([
-    [1_000, 14],
-    [1_099, 10],
-    [1_100, 10],
-    [1_150, 5],
-    [1_199, 0],
-    [1_200, 0],
-  ])('at %d is %d', (now, sum) => {
-    expect(sumAt({ startsAt: 1_000, current: 10, previous: 4 }, now)).toBe(sum)
+  test('counts the window before in proportion to what is left of it, and forgets it after', () => {
+    const count = { startsAt: 1_000, current: 10, previous: 4 }
+    expect([1_000, 1_050, 1_100, 1_150, 1_199, 1_200].map((now) => sumAt(count, now))).toEqual([14, 12, 10, 5, 0, 0])
   })
 
-  test('begins when the first event is counted', () => {
+  test.each([
+    ['stays in its window', 1_099, { startsAt: 1_000, current: 10, previous: 4 }],
+    ['becomes the previous one in the next window', 1_100, { startsAt: 1_100, current: 0, previous: 10 }],
+    ['still is at the end of that', 1_199, { startsAt: 1_100, current: 0, previous: 10 }],
+    ['starts anew after two windows', 1_200, { startsAt: 1_200, current: 0, previous: 0 }],
+  ])('%s', (_, now, count) => {
+    expect(slide({ startsAt: 1_000, current: 10, previous: 4 }, now, WINDOW)).toEqual(count)
+  })
+
+  test('starts when there is none', () => {
     expect(slide(undefined, 1_234, WINDOW)).toEqual({ startsAt: 1_234, current: 0, previous: 0 })
+  })
+
+  test('is rounded down', () => {
+    expect(sumOf({ startsAt: 1_000, current: 1, previous: 1 }, 1_001, WINDOW)).toBe(1)
+  })
+
+  test('of a steady attack does not fall below its rate at any moment', () => {
+    let count = slide(undefined, 0, WINDOW)
+    for (let now = 0; now < 1_000; now += 1) {
+      count = slide(count, now, WINDOW)
+      count = { ...count, current: count.current + 1 }
+      if (now >= 100) expect(sumOf(count, now, WINDOW)).toBeGreaterThanOrEqual(99)
+    }
   })
 })
 

@@ -10,7 +10,7 @@ describe('a process alone', () => {
   const make = (limit: number) => {
     let now = 1_000_000
     const codeLimit = createOwnCodeLimit(limit, () => now)
-    const take = (network: string) => codeLimit({ applicationId: 'a', network }).passed
+    const take = (network: string) => codeLimit.take({ applicationId: 'a', network }).passed
     const wait = (ms: number) => {
       now += ms
     }
@@ -58,13 +58,13 @@ describe('processes that share a Redis', () => {
     const begun = performance.now()
     const shared: boolean[] = []
     for (const [index, network] of networks.entries()) {
-      const take = index % 2 === 0 ? one : other
-      shared.push((await take({ applicationId, network })).passed)
+      const limiter = index % 2 === 0 ? one : other
+      shared.push((await limiter.take({ applicationId, network })).passed)
     }
     // Time of which the buckets earn tokens: none here, less than ten a second there.
     const earned = ((performance.now() - begun) * 10) / 1_000
     const alone = createOwnCodeLimit(limit, () => 0)
-    const expected = networks.map((network) => alone({ applicationId, network }).passed)
+    const expected = networks.map((network) => alone.take({ applicationId, network }).passed)
     const until = expected.lastIndexOf(true)
     expect(shared.slice(0, 20)).toEqual(expected.slice(0, 20))
     const passed = (results: readonly boolean[]) => results.filter(Boolean).length
@@ -83,14 +83,14 @@ describe('processes that share a Redis', () => {
     while (performance.now() - begun < 4_000) {
       const taken = await Promise.all(
         Array.from({ length: 10 }, (_, index) =>
-          (index % 2 === 0 ? one : other)({ applicationId: flooding, network: 'x' }),
+          (index % 2 === 0 ? one : other).take({ applicationId: flooding, network: 'x' }),
         ),
       )
       flooded += taken.filter(({ passed }) => passed).length
       // Eighty a second where a hundred are allowed.
       if ((performance.now() - begun) * 0.08 > asked) {
         asked += 1
-        if ((await other({ applicationId: keeping, network: 'y' })).passed) kept += 1
+        if ((await other.take({ applicationId: keeping, network: 'y' })).passed) kept += 1
       }
     }
     const seconds = (performance.now() - begun) / 1_000

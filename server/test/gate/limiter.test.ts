@@ -78,12 +78,12 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(await passes(() => free.codeRequest(network), 1_000)).toBe(1_000)
     expect(await passes(() => free.dialog(network), 1_000)).toBe(1_000)
     const by = { applicationId: randomUUID(), network }
-    expect(await passes(() => free.code(by), 1_000)).toBe(1_000)
+    expect(await passes(() => free.codes.take(by), 1_000)).toBe(1_000)
   })
 
   it('allows an application a burst, then the reserve only to networks with few codes', async () => {
     const applicationId = randomUUID()
-    const take = (network: string) => limiter.code({ applicationId, network })
+    const take = (network: string) => limiter.codes.take({ applicationId, network })
     let loud = 0
     while (loud < 1_000 && (await take('loud')).passed) loud += 1
     expect(loud).toBeGreaterThanOrEqual(100)
@@ -92,6 +92,14 @@ describe.each(links)('a limiter $name', ({ open }) => {
     expect(await passes(() => take('another home'), 1)).toBe(1)
     while ((await take('loud')).passed);
     expect(await take('loud')).toEqual({ passed: false, waitMs: 2_000 })
+  })
+
+  it('does not count a code that was not issued after all', async () => {
+    const by = { applicationId: randomUUID(), network: 'x' }
+    for (let time = 0; time < 300; time += 1) {
+      expect((await limiter.codes.take(by)).passed).toBe(true)
+      await limiter.codes.refund(by)
+    }
   })
 })
 
@@ -135,7 +143,7 @@ describe('while Redis is down', () => {
     expect(await passes(() => limiter.codeRequest(network), 20)).toBe(5)
     expect(await passes(() => limiter.dialog(network), 20)).toBe(3)
     const by = { applicationId: randomUUID(), network }
-    expect(await passes(() => limiter.code(by), 500)).toBeLessThan(200)
+    expect(await passes(() => limiter.codes.take(by), 500)).toBeLessThan(200)
     await link.close()
   })
 

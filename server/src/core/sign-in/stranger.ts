@@ -104,16 +104,3 @@ export function decidePasskey(networkFailures: number, exists: boolean): Passkey
     ? { outcome: 'delay', delayMs: PASSKEY_DELAY_MS }
     : { outcome: 'refuse', waitMs: PASSKEY_FAILURES.windowMs }
 }
-
-/** A count that slides: the last window and, in proportion to what is left of it, the one before. */
-export type SlidingCount = { readonly startsAt: number; readonly current: number; readonly previous: number }
-
-export function slide(count: SlidingCount | undefined, now: number, windowMs: number): SlidingCount {
-  if (!count || now >= count.startsAt + 2 * windowMs) return { startsAt: now, current: 0, previous: 0 }
-  if (now < count.startsAt + windowMs) return count
-  return { startsAt: count.startsAt + windowMs, current: 0, previous: count.current }
-}
-
-export function slidingSum({ startsAt, current, previous }: SlidingCount, now: number, windowMs: number): number {
-  return Math.floor(current + previous * (1 - (now - startsAt) / windowMs))
-}

@@ -83,10 +83,13 @@ async function placeCode(context: Context, request: CodeRequest): Promise<CodeRe
     lifetimeMs: lifetimeOf(config.deviceCodeLifetimeMs, runningTestMode(application, now), request),
   }
   const queueKey = { applicationId: application.id, network: network ?? UNKNOWN_NETWORK }
-  const taken = await limiter.code(queueKey)
+  const taken = await limiter.codes.take(queueKey)
   if (!taken.passed) return { outcome: 'too_many_requests', waitMs: taken.waitMs }
   const placed = await load.enqueue(queueKey, () => placeUnderFreeUserCode(context, code))
-  if (placed === null || placed === 'shed') return { outcome: placed ?? 'unavailable' }
+  if (placed === null || placed === 'shed') {
+    await limiter.codes.refund(queueKey)
+    return { outcome: placed ?? 'unavailable' }
+  }
 
   context.usage.count(application.id, 'requested')
   const { id, userCode, expiresAt } = placed

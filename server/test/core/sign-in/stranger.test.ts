@@ -5,9 +5,6 @@ import {
   decidePasskey,
   decideStranger,
   PASSKEY_FAILURES,
-  type SlidingCount,
-  slide,
-  slidingSum,
 } from '../../../src/core/sign-in/stranger.ts'
 
 const LIMITS = { addressesPerNetwork: 20, service: 1_000 }
@@ -92,39 +89,4 @@ it('a passkey that exists is never refused', () => {
 it('in a network over its budget, a passkey is verified after a second and an unknown one waits for the window', () => {
   expect(decidePasskey(PASSKEY_FAILURES.max, true)).toEqual({ outcome: 'delay', delayMs: 1_000 })
   expect(decidePasskey(PASSKEY_FAILURES.max, false)).toEqual({ outcome: 'refuse', waitMs: 900_000 })
-})
-
-describe('a sliding count', () => {
-  const sumAt = (count: SlidingCount, now: number) => slidingSum(slide(count, now, 100), now, 100)
-
-  it('counts the window before in proportion to what is left of it, and forgets it after', () => {
-    const count = { startsAt: 1_000, current: 10, previous: 4 }
-    expect([1_000, 1_050, 1_100, 1_150, 1_199, 1_200].map((now) => sumAt(count, now))).toEqual([14, 12, 10, 5, 0, 0])
-  })
-
-  it.each([
-    ['stays in its window', 1_099, { startsAt: 1_000, current: 10, previous: 4 }],
-    ['becomes the previous one in the next window', 1_100, { startsAt: 1_100, current: 0, previous: 10 }],
-    ['still is at the end of that', 1_199, { startsAt: 1_100, current: 0, previous: 10 }],
-    ['starts anew after two windows', 1_200, { startsAt: 1_200, current: 0, previous: 0 }],
-  ])('%s', (_, now, count) => {
-    expect(slide({ startsAt: 1_000, current: 10, previous: 4 }, now, 100)).toEqual(count)
-  })
-
-  it('starts when there is none', () => {
-    expect(slide(undefined, 1_234, 100)).toEqual({ startsAt: 1_234, current: 0, previous: 0 })
-  })
-
-  it('is rounded down', () => {
-    expect(slidingSum({ startsAt: 1_000, current: 1, previous: 1 }, 1_001, 100)).toBe(1)
-  })
-
-  it('of a steady attack does not fall below its rate at any moment', () => {
-    let count = slide(undefined, 0, 100)
-    for (let now = 0; now < 1_000; now += 1) {
-      count = slide(count, now, 100)
-      count = { ...count, current: count.current + 1 }
-      if (now >= 100) expect(slidingSum(count, now, 100)).toBeGreaterThanOrEqual(99)
-    }
-  })
 })
