@@ -2,10 +2,11 @@
  * Eight projects. `pure` needs nothing but Node; the others need the PostgreSQL and Redis that tools/engines.ts starts, `browser`
  * also Chromium. `engines` has the contract and every layer of the server; `attacks` the catalogue of attacks; `clients` what talks
  * to the server: command line, client library, examples, proxies and other programs. `waiting` lets real time pass, a second at a
- * time: its files run after the others, several at once, because they leave the processor alone. So do those of
- * `faults`, which take engines and processes away. `timing` measures time: its files run last and one
- * at a time, so that no other test slows them. A test of these three that fails is tried once more: another program may have had the
- * processor, while a fault is there the second time, too.
+ * time: its files run after the others, several at once, because they leave the processor alone. So do those of `faults`, which take
+ * engines and processes away. `timing` measures time: its files run last and one at a time, so that no other test slows them.
+ *
+ * No test is tried again here, but for those that notice that the machine stood still (server/test/rig/standstill.ts). `.ci/run`
+ * runs a file that failed once more.
  */
 import { defineConfig } from 'vitest/config'
 
@@ -29,7 +30,7 @@ const WAITING = [
   'server/test/interop/proxies-restart.test.ts',
 ]
 
-/** Kills, cuts, full disks and clocks: on every change a third of the files, another one each day (.ci/run). */
+/** Kills, cuts, full disks and clocks: those of a few ids on every change, all of them every night (.ci/run). */
 const FAULTS = [
   'server/test/faults/gate/{gate-failover,gate-trouble,open-transaction}.test.ts',
   'server/test/faults/messages/lost-messages.test.ts',
@@ -63,8 +64,8 @@ const CLIENTS = ['server/test/cli/**', 'server/test/interop/**', 'sdk/test/*.tes
  * otherwise. Equal in all projects of a group, or one would wait for the other.
  */
 const TOGETHER = { maxWorkers: 5, sequence: { groupOrder: 0 } }
-const AFTERWARDS = { maxWorkers: 4, sequence: { groupOrder: 1 }, retry: 1 }
-const ALONE = { maxWorkers: 1, sequence: { groupOrder: 2 }, retry: 1 }
+const AFTERWARDS = { maxWorkers: 4, sequence: { groupOrder: 1 } }
+const ALONE = { maxWorkers: 1, sequence: { groupOrder: 2 } }
 
 const testsIn = (folders: readonly string[]) => folders.map((folder) => folder.replace(/\*\*$/, '**/*.test.ts'))
 

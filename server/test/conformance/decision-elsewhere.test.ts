@@ -8,8 +8,11 @@ import { type MadeApplication, makeAccount, makeApplication, makeEnvironment, ma
 import { runCommand } from '../rig/process/command.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { againAfterStandstill } from '../rig/standstill.ts'
 import { switchTestModeOn } from '../rig/test-mode.ts'
 import { digestOf } from '../rig/witness.ts'
+
+const timely = againAfterStandstill()
 
 const WITHIN_MS = 1_000
 /** The device polls this often, so it hears of a decision so much later than its server. */
@@ -89,7 +92,7 @@ async function hear(device: Device, code: CodeRecord, decide: (code: CodeRecord)
   }
 }
 
-describe('without Redis, a decision reaches the process that is polled within a second', () => {
+describe('without Redis, a decision reaches the process that is polled within a second', timely, () => {
   it.each([
     { by: 'a grant on the command line', application: () => service.application, decide: commandLine('grant') },
     { by: 'a rejection on the command line', application: () => service.application, decide: commandLine('reject') },
@@ -124,7 +127,7 @@ describe('without Redis, a decision reaches the process that is polled within a 
   })
 })
 
-it('with Redis, a decision of a process that did not tell Redis is heard of within a second, too', async () => {
+it('with Redis, a decision of a process that did not tell Redis is heard of within a second, too', timely, async () => {
   const device = new Device(onRedis.address, tested)
   const { answer, afterMs } = await hear(device, await device.code(), testMode('grant'))
   expect(answer.status).toBe(200)

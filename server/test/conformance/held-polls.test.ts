@@ -13,6 +13,9 @@ import { makeAccount, makeUser } from '../rig/make.ts'
 import { startMessageProxy } from '../rig/network/message-proxy.ts'
 import { type ServerProcess, startServerProcess } from '../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { againAfterStandstill } from '../rig/standstill.ts'
+
+const timely = againAfterStandstill()
 
 const INTERVAL_MS = 1_000
 /** Far less than any interval: the answer was held, and came by itself. */
@@ -62,7 +65,7 @@ const standardPoll = (device: Device, code: CodeRecord) =>
     headers: WAIT,
   })
 
-describe('a poll that waits is answered when the user decides', () => {
+describe('a poll that waits is answered when the user decides', timely, () => {
   it.each(['oauth', 'key'] as const)('granted, variant %s', async (variant) => {
     const device = service.device(variant)
     const code = await device.code()
@@ -108,7 +111,7 @@ describe('a poll that waits is answered when the user decides', () => {
   })
 })
 
-describe('a poll that waits in vain', () => {
+describe('a poll that waits in vain', timely, () => {
   it('ends with auth_pending after its time; the next may come at once', async () => {
     const device = service.device()
     const code = await device.code()
@@ -168,14 +171,14 @@ describe('a poll that waits in vain', () => {
   })
 })
 
-describe('a poll that waits for an outcome whose process died while it delivered it', () => {
+describe('a poll that waits for an outcome whose process died while it delivered it', timely, () => {
   it('gets it at the latest one interval after the end of the lease', async () => {
-    const timely = await startTestService({ POLL_INTERVAL: '1' }, { clock: true })
+    const clocked = await startTestService({ POLL_INTERVAL: '1' }, { clock: true })
     try {
-      const device = timely.device()
+      const device = clocked.device()
       const code = await device.code()
-      await timely.grant(code.user_code)
-      const leased = await pollDeviceCode(timely.context, {
+      await clocked.grant(code.user_code)
+      const leased = await pollDeviceCode(clocked.context, {
         applicationId: device.application.id,
         secret: device.application.secret,
         deviceCode: code.device_code,
@@ -188,17 +191,17 @@ describe('a poll that waits for an outcome whose process died while it delivered
       const waiting = timed(device.poll(code.device_code, WAIT))
       // Longer than a poll waits for another one to deliver.
       await sleep(5_000)
-      await timely.database.advance(LEASE_MS)
+      await clocked.database.advance(LEASE_MS)
       const { answer, tookMs } = await waiting
       expect(answer.status).toBe(200)
       expect(tookMs).toBeLessThan(5_000 + 2 * INTERVAL_MS)
     } finally {
-      await timely.stop()
+      await clocked.stop()
     }
   })
 })
 
-describe('the pace', () => {
+describe('the pace', timely, () => {
   it('a poll inside the interval gets slow_down and leaves the first held; a later one releases it', async () => {
     const device = service.device()
     const code = await device.code()
@@ -254,7 +257,7 @@ it('as many polls as a connection may pipeline are held without a warning of Nod
   await untilHeld(0)
 })
 
-describe('between processes', () => {
+describe('between processes', timely, () => {
   const started: ServerProcess[] = []
   const start = async (on: TestService, environment: Record<string, string> = {}) => {
     const server = await startServerProcess({ DATABASE_URL: on.database.url, POLL_INTERVAL: '1', ...environment })

@@ -11,6 +11,9 @@ import { gates } from '../rig/engines/gates.ts'
 import { makeApplication } from '../rig/make.ts'
 import { addressOf, advance, connectDevice, judgeNow, makeStrangers, nextWindow } from '../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { againAfterStandstill } from '../rig/standstill.ts'
+
+const timely = againAfterStandstill()
 
 const LIFETIME = 300
 const HOUR = 3_600_000
@@ -18,7 +21,7 @@ const HOUR = 3_600_000
 /** The lowest thresholds that operators can set: attacks/reviews/suspension.test.ts has the usual ones, with as many devices. */
 const FEW = { ...defaultThresholds, accounts: 5, networks: 2, windows: 2, earlyPolls: 5, warningHours: 1 }
 
-describe.each(gates)('with $name', ({ environment }) => {
+describe.each(gates)('with $name', timely, ({ environment }) => {
   let service: TestService
   beforeAll(async () => {
     const settings = {

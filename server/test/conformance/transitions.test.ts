@@ -9,12 +9,15 @@ import { type Device, pollWithin, type WireAnswer, type WireVariant } from '../r
 import { gates } from '../rig/engines/gates.ts'
 import { makeAccount, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
+import { againAfterStandstill } from '../rig/standstill.ts'
 import { digestOf } from '../rig/witness.ts'
+
+const timely = againAfterStandstill()
 
 const INTERVAL_MS = 1_000
 const LIFETIME_MS = 600_000
 
-describe.each(gates)('with $name', ({ environment }) => {
+describe.each(gates)('with $name', timely, ({ environment }) => {
   let service: TestService
   beforeAll(async () => {
     service = await startTestService({ ...environment(), POLL_INTERVAL: String(INTERVAL_MS / 1000) }, { clock: true })

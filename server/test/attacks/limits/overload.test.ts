@@ -22,6 +22,8 @@ afterAll(async () => {
   await service.stop()
 })
 
+const CODE_TIMEOUT_MS = 2_000
+
 /** Makes inserts of codes wait, as with a slow PostgreSQL; existing rows can be changed. */
 async function whileNothingNewFits(work: () => Promise<void>): Promise<void> {
   await elsewhere.transaction(async (tx) => {
@@ -51,8 +53,9 @@ describe('too many code requests at once', () => {
     await service.reject(rejected.user_code)
 
     let [before, refused, answeredFirst]: [number, WireAnswer[], number] = [0, [], 40]
-    // Code requests time out after two seconds. Tried again if the machine is so slow that this happens here.
-    for (let attempt = 1; attempt <= 5 && answeredFirst > 0; attempt += 1) {
+    // Measured again if all the others took as long as a code request may, on this machine.
+    let tookMs = Number.POSITIVE_INFINITY
+    for (let attempt = 1; attempt <= 5 && tookMs > CODE_TIMEOUT_MS; attempt += 1) {
       const { body: set } = await issued()
       const waiting = await device.code()
       before = await shedSoFar()
@@ -63,6 +66,7 @@ describe('too many code requests at once', () => {
           answered += 1
           return answer
         }
+        const begun = performance.now()
         const asking = Promise.all(Array.from({ length: 40 }, ask))
         await sleep(300)
         expect((await device.poll(waiting.device_code)).body.error).toBe('auth_pending')
@@ -75,6 +79,7 @@ describe('too many code requests at once', () => {
         expect((await postNative(service, device.application, '/auth/oauth/revoke', { token })).status).toBe(200)
         expect((await web.get('/applications')).status).toBe(200)
         answeredFirst = answered
+        tookMs = performance.now() - begun
         refused = await asking
       })
     }
