@@ -15,7 +15,7 @@ import { createRequestId } from '../server/src/secrets/random.ts'
 import { engineUrl } from '../server/test/rig/engines/database.ts'
 import { startServerProcess } from '../server/test/rig/process/server-process.ts'
 import { startTestService, type TestService } from '../server/test/rig/service.ts'
-import { postgresFolder } from '../tools/engine-processes.ts'
+import { postgresProgram } from '../tools/engine-processes.ts'
 import { cpuSeconds, cpuSecondsOfTree, drive, postingScript, type Round, summarise } from './against-bare.ts'
 import type { Benchmark, Measured } from './judge.ts'
 import { postgresPid, redisPid } from './machine.ts'
@@ -205,7 +205,7 @@ function runPgbench(url: string, script: string, first: number, cpuSecondsNow: (
   const variables = ['-D', `first=${first}`, '-D', 'at=-1']
   const args = ['-n', '-M', 'prepared', '-c', CLIENTS, '-T', ROUND_SECONDS, ...variables, '-f', script, url]
   const before = cpuSecondsNow()
-  const { stdout, stderr } = spawnSync(join(postgresFolder(), 'pgbench'), args.map(String), { encoding: 'utf8' })
+  const { stdout, stderr } = spawnSync(postgresProgram('pgbench'), args.map(String), { encoding: 'utf8' })
   const [, requests, perSecond] = /processed: (\d+)[\s\S]*^tps = ([\d.]+)/m.exec(stdout) ?? []
   if (!requests || !perSecond || /number of failed transactions: [1-9]/.test(stdout)) {
     throw new Error(`pgbench: ${stdout}${stderr}`)

@@ -78,8 +78,14 @@ function succeeds(program: string, ...args: string[]): boolean {
  * creates.
  */
 export function postgresCommand(program: string, args: string[]): string[] {
-  const path = join(postgresFolder(), program)
+  const path = postgresProgram(program)
   return process.getuid?.() === 0 ? ['runuser', '-u', 'postgres', '--', path, ...args] : [path, ...args]
+}
+
+/** Of the folder POSTGRES_BIN, if it has the program; else of the newest PostgreSQL that is installed. */
+export function postgresProgram(name: string): string {
+  const chosen = process.env.POSTGRES_BIN && join(process.env.POSTGRES_BIN, name)
+  return chosen && existsSync(chosen) ? chosen : join(postgresFolder(), name)
 }
 
 /** Debian installs each major version in its own folder; elsewhere `pg_config` prints the folder. */

@@ -8,7 +8,7 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { createTestDatabase } from '../server/test/rig/engines/database.ts'
-import { postgresFolder } from './engine-processes.ts'
+import { postgresProgram } from './engine-processes.ts'
 import { startEngines } from './engines.ts'
 
 export const SCHEMA_FILE = join(import.meta.dirname, '..', 'server', 'schema.sql')
@@ -22,7 +22,7 @@ const PARTITIONS = '*_20[0-9][0-9]*'
 
 export function dumpSchema(databaseUrl: string): string {
   const options = ['--schema-only', '--no-owner', `--exclude-table=${PARTITIONS}`, `--dbname=${databaseUrl}`]
-  const dump = execFileSync(join(postgresFolder(), 'pg_dump'), options, { encoding: 'utf8' })
+  const dump = execFileSync(postgresProgram('pg_dump'), options, { encoding: 'utf8' })
   const statements = dump.replace(DUMP_METADATA, '').replace(/\n{2,}/g, '\n\n')
   return `${HEAD}\n${statements.trim()}\n`
 }
