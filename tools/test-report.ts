@@ -1,9 +1,9 @@
 /**
- * node tools/test-report.ts FILE...: of the reports that vitest wrote as JSON, the tests that passed only when they were tried again,
- * each with its first failure, and the ten files that took longest. Of a test file in two reports, the later one counts.
+ * node tools/test-report.ts FILE...: of the reports that vitest wrote as JSON, the ten files that took longest, and each test that
+ * passed only when it was tried again, with its first failure, or was skipped. Of a test file in two reports, the later one counts.
  *
  *   --failed   only the test files that failed, a line each
- *   --count    only how many tests passed and failed
+ *   --count    only how many tests passed, failed and were skipped
  */
 import { readFileSync } from 'node:fs'
 import { relative } from 'node:path'
@@ -21,11 +21,18 @@ const files = [...new Map(reported.map((file) => [file.name, file])).values()]
 const replaced = reported.filter((file) => !files.includes(file))
 const pathOf = ({ name }: File) => relative(process.cwd(), name)
 
+const skipped = files.flatMap((file) => testsOf(file, 'skipped', 'pending', 'todo'))
 if (values.failed) listFailed()
 else if (values.count) count()
 else {
-  listTriedAgain()
   listSlowest()
+  // A test was tried again by vitest, or with its whole file.
+  const again = [
+    ...files.flatMap((file) => testsOf(file, 'passed').filter(({ failureMessages }) => failureMessages.length > 0)),
+    ...replaced.flatMap((file) => testsOf(file, 'failed')),
+  ]
+  list('tried again', again)
+  list('skipped', skipped)
 }
 
 function listFailed(): void {
@@ -33,30 +40,27 @@ function listFailed(): void {
 }
 
 function count(): void {
-  const tests = files.flatMap(({ assertionResults }) => assertionResults)
-  const having = (wanted: string) => tests.filter(({ status }) => status === wanted).length
-  console.log(having('passed'), having('failed'))
+  const having = (wanted: string) => files.flatMap((file) => testsOf(file, wanted)).length
+  console.log(having('passed'), having('failed'), skipped.length)
 }
 
-/** A test was tried again by vitest, or with its whole file. */
-function listTriedAgain(): void {
-  const again = [
-    ...files.flatMap((file) => testsOf(file, 'passed').filter(({ failureMessages }) => failureMessages.length > 0)),
-    ...replaced.flatMap((file) => testsOf(file, 'failed')),
-  ]
-  console.log(`${again.length} tests were tried again${again.length > 0 ? ':' : ''}`)
-  for (const { path, fullName, failureMessages } of again)
-    console.log(`  ${path}: ${fullName}\n    ${failureMessages[0]?.split('\n')[0]}`)
-}
-
-function testsOf(file: File, wanted: string) {
+function testsOf(file: File, ...wanted: readonly string[]) {
   const path = pathOf(file)
-  return file.assertionResults.filter(({ status }) => status === wanted).map((test) => ({ path, ...test }))
+  return file.assertionResults.filter(({ status }) => wanted.includes(status)).map((test) => ({ path, ...test }))
+}
+
+function list(what: string, tests: readonly (Test & { readonly path: string })[]): void {
+  console.log(`${tests.length} ${tests.length === 1 ? 'test was' : 'tests were'} ${what}${tests.length > 0 ? ':' : ''}`)
+  for (const { path, fullName, failureMessages } of tests) {
+    const [first] = failureMessages[0]?.split('\n') ?? []
+    console.log([`  ${path}: ${fullName}`, ...(first ? [`    ${first}`] : [])].join('\n'))
+  }
 }
 
 function listSlowest(): void {
   const seconds = (file: File) => (file.endTime - file.startTime) / 1000
-  console.log('\nseconds  slowest test files')
-  for (const file of files.sort((a, b) => seconds(b) - seconds(a)).slice(0, 10))
+  console.log('seconds  slowest test files')
+  for (const file of files.toSorted((a, b) => seconds(b) - seconds(a)).slice(0, 10))
     console.log(`${seconds(file).toFixed(0).padStart(7)}  ${pathOf(file)}`)
+  console.log()
 }

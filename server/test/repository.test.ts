@@ -15,6 +15,7 @@ type Step = {
 }
 type Job = {
   readonly permissions?: Record<string, string>
+  readonly strategy?: { readonly matrix: { readonly job?: readonly string[] } }
   readonly 'timeout-minutes'?: number
   readonly steps: readonly Step[]
 }
@@ -64,10 +65,19 @@ describe.each(workflows)('.github/workflows/%s', (name) => {
   })
 })
 
-test('a change is checked by .ci/run, with read permission only', () => {
+test.each([
+  ['ci', 'CHANGE'],
+  ['nightly', 'NIGHTLY'],
+])('%s.yml runs the jobs of .ci/run', (name, list) => {
+  const { jobs }: Workflow = parse(read(`.github/workflows/${name}.yml`))
+  const [job] = Object.values(jobs)
+  expect(job?.steps.map(({ run }) => run)).toContain('.ci/run "$JOB"')
+  const [, named = ''] = new RegExp(`^${list}=\\((.*)\\)$`, 'm').exec(read('.ci/run')) ?? []
+  expect(job?.strategy?.matrix.job).toEqual(named.split(' '))
+})
+
+test('a change is checked with read permission only', () => {
   const workflow: Workflow = parse(read('.github/workflows/ci.yml'))
-  const [job] = Object.values(workflow.jobs)
-  expect(job?.steps.map(({ run }) => run)).toContain('.ci/run')
   expect(Object.values(workflow.jobs).map(({ permissions }) => permissions)).toEqual(
     Object.values(workflow.jobs).map(() => ({ contents: 'read' })),
   )
@@ -78,12 +88,6 @@ test('all benchmarks run on schedule and manually, and fail the run when one fai
   expect(Object.keys(workflow.on)).toEqual(['schedule', 'workflow_dispatch'])
   const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))
   expect(run).toContain('npm run -s bench -- all --peers')
-})
-
-test('what takes turns in .ci/run runs as a whole on schedule', () => {
-  const workflow: Workflow = parse(read('.github/workflows/benchmarks.yml'))
-  const run = Object.values(workflow.jobs).flatMap(({ steps }) => steps.map((step) => step.run))
-  expect(run).toContain('.ci/run --all')
 })
 
 test('docs/install.md is run on schedule and manually, and the chart is rendered by helm', () => {
