@@ -46,8 +46,8 @@ export function verifyDeviceCode(keys: Keyset, text: string, applicationId: stri
 }
 
 /**
- * Cache size per process: some fifty thousand devices that poll every few seconds; about 15 MB. Verifying again costs a
- * sixth of a poll (docs/decisions/0005-hmac-from-one-shot-hashes.md).
+ * Cache size per process: some fifty thousand devices that poll every few seconds; about 15 MB.
+ * docs/decisions/0005-hmac-of-the-platform-with-prepared-keys.md
  */
 const CACHE_SIZE = 25_000
 
