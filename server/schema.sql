@@ -769,6 +769,7 @@ CREATE TABLE public.review_decisions (
     words text NOT NULL,
     interval_seconds integer,
     needs_second boolean NOT NULL,
+    thresholds jsonb NOT NULL,
     operators text[] NOT NULL,
     confirmed_by text,
     confirmed_at timestamp with time zone,
@@ -801,9 +802,8 @@ CREATE TABLE public.reviews (
     verdict text NOT NULL,
     harm double precision NOT NULL,
     evidence jsonb NOT NULL,
+    thresholds jsonb NOT NULL,
     judged_at timestamp with time zone NOT NULL,
-    rule_version integer NOT NULL,
-    dry_run boolean NOT NULL,
     last_escalated_at timestamp with time zone NOT NULL,
     warned_at timestamp with time zone,
     suspended_at timestamp with time zone,
@@ -893,23 +893,6 @@ CREATE TABLE public.spent_challenges (
     digest bytea NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     CONSTRAINT spent_challenges_digest_check CHECK ((length(digest) = 32))
-);
-
-CREATE TABLE public.suspension_rules (
-    version integer NOT NULL,
-    thresholds jsonb NOT NULL,
-    dry_run boolean NOT NULL,
-    created_at timestamp with time zone NOT NULL,
-    created_by text NOT NULL
-);
-
-ALTER TABLE public.suspension_rules ALTER COLUMN version ADD GENERATED ALWAYS AS IDENTITY (
-    SEQUENCE NAME public.suspension_rules_version_seq
-    START WITH 1
-    INCREMENT BY 1
-    NO MINVALUE
-    NO MAXVALUE
-    CACHE 1
 );
 
 CREATE TABLE public.user_roles (
@@ -1169,9 +1152,6 @@ ALTER TABLE ONLY public.signing_keys
 
 ALTER TABLE ONLY public.spent_challenges
     ADD CONSTRAINT spent_challenges_pkey PRIMARY KEY (digest);
-
-ALTER TABLE ONLY public.suspension_rules
-    ADD CONSTRAINT suspension_rules_pkey PRIMARY KEY (version);
 
 ALTER TABLE ONLY public.user_roles
     ADD CONSTRAINT user_roles_pkey PRIMARY KEY (user_id, role_id);
@@ -1540,9 +1520,6 @@ ALTER TABLE ONLY public.sessions
 
 ALTER TABLE ONLY public.sign_in_failures
     ADD CONSTRAINT sign_in_failures_account_id_fkey FOREIGN KEY (account_id) REFERENCES public.accounts(id);
-
-ALTER TABLE ONLY public.suspension_rules
-    ADD CONSTRAINT suspension_rules_created_by_fkey FOREIGN KEY (created_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.user_roles
     ADD CONSTRAINT user_roles_role_id_fkey FOREIGN KEY (role_id) REFERENCES public.roles(id) ON DELETE CASCADE;

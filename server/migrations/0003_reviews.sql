@@ -1,28 +1,17 @@
--- Reviews of applications: the suspension rule, its evidence, and the decisions of operators.
-
--- Every version of the thresholds is kept. Without a row, core/reviews/suspension.ts applies as version 0.
-create table suspension_rules (
-  version    integer generated always as identity constraint suspension_rules_pkey primary key,
-  thresholds jsonb not null,
-  -- Verdicts are recorded, but nobody is warned or suspended.
-  dry_run    boolean not null,
-  created_at timestamptz not null,
-  created_by text not null constraint suspension_rules_created_by_fkey references users
-);
+-- Reviews of applications: the evidence of the suspension rule, and the decisions of operators.
 
 create table reviews (
   id                 text constraint reviews_pkey primary key constraint reviews_id_check check (id ~ '^rev_[0-9a-z]{12}$'),
   application_id     text not null constraint reviews_application_id_fkey references applications,
   opened_at          timestamptz not null,
-  reason             text not null constraint reviews_reason_check check (reason in ('polling', 'reports', 'operator')),
+  reason             text not null constraint reviews_reason_check check (reason in ('polling', 'reports', 'operator', 'early_polls')),
   verdict            text not null
                      constraint reviews_verdict_check check (verdict in ('fine', 'observe', 'warn', 'review', 'suspend')),
   harm               double precision not null,
   evidence           jsonb not null,
+  -- Those by which the evidence was counted and judged; they are settings.
+  thresholds         jsonb not null,
   judged_at          timestamptz not null,
-  -- Version in suspension_rules. No foreign key: version 0 has no row.
-  rule_version       integer not null,
-  dry_run            boolean not null,
   -- The last verdict above `observe`; a review without one for a while is closed by the rule.
   last_escalated_at  timestamptz not null,
   warned_at          timestamptz,
@@ -60,6 +49,8 @@ create table review_decisions (
   words            text not null constraint review_decisions_words_check check (length(words) between 1 and 2000),
   interval_seconds integer constraint review_decisions_interval_seconds_check check (interval_seconds between 1 and 300),
   needs_second     boolean not null,
+  -- Those by which it was decided.
+  thresholds       jsonb not null,
   -- Operators at that time: only they may confirm.
   operators        text[] not null,
   confirmed_by     text constraint review_decisions_confirmed_by_fkey references users,

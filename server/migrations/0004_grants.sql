@@ -142,7 +142,7 @@ create table mails (
     'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'vetting_decided', 'publisher_record',
     'application_review', 'suspensions_waiting', 'sign_in', 'sign_in_locked', 'credentials_to_renew',
     'authenticator_to_renew', 'operator_change', 'second_decision', 'recovery_codes_created', 'recovery_code_used',
-    'recovery_codes_to_renew', 'rule_changed')),
+    'recovery_codes_to_renew')),
   account_id  text not null constraint mails_account_id_fkey references accounts,
   user_id     text not null constraint mails_user_id_fkey references users on delete cascade,
   link_id     uuid constraint mails_link_id_fkey references links,

@@ -22,6 +22,7 @@ import {
   restoreSettings,
   seconds,
   sender,
+  suspensionSettings,
   telemetrySettings,
   url,
   whole,
@@ -272,6 +273,7 @@ export const options = {
     example: '192.0.2.0/24,2001:db8::/32',
     parse: networks,
   }),
+  ...suspensionSettings,
   ...geoipSettings,
   outboundPrivate: option({
     env: 'OUTBOUND_PRIVATE',

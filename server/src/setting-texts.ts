@@ -108,11 +108,13 @@ export function oneOf<const Word extends string>(...words: Word[]): (text: strin
   }
 }
 
-/** A share from 0 to 1. */
-export function part(text: string): number {
-  const value = /^(?:0|1|0?\.\d{1,12}|1\.0{1,12})$/.test(text) ? Number(text) : Number.NaN
-  if (Number.isNaN(value)) throw new Error('is not a number from 0 to 1')
-  return value
+/** A share from `least` to 1. */
+export function part(least: number): (text: string) => number {
+  return (text) => {
+    const value = /^(?:0|1|0?\.\d{1,12}|1\.0{1,12})$/.test(text) ? Number(text) : Number.NaN
+    if (!(value >= least)) throw new Error(`is not a number from ${least} to 1`)
+    return value
+  }
 }
 
 /** URL of an OpenTelemetry collector. Null: no export. */
@@ -227,6 +229,89 @@ export const handOverSettings = {
   }),
 }
 
+function threshold(
+  env: string,
+  fallback: number,
+  [least, max]: readonly [number, number],
+  about: string,
+): Option<number> {
+  return option({ env, fallback: String(fallback), about, example: String(fallback), parse: whole(least, max) })
+}
+
+/**
+ * Thresholds of the suspension rule, a part of the table in config.ts: what counts, when it is enough, what follows. The
+ * minimums prevent a rule by which a handful of accounts could get an application suspended.
+ */
+export const suspensionSettings = {
+  suspensionEarlyPolls: threshold(
+    'SUSPENSION_EARLY_POLLS',
+    20,
+    [5, 10_000],
+    'Responses `slow_down` after which a code ignores them. This and the following settings are the thresholds at which an application is warned and suspended: see [When an application polls too fast](operations/operator-console.md#when-an-application-polls-too-fast).',
+  ),
+  suspensionAccountAgeDays: threshold(
+    'SUSPENSION_ACCOUNT_AGE_DAYS',
+    30,
+    [1, 365],
+    'Days after which an account counts: younger ones could be created to cause a suspension.',
+  ),
+  suspensionWindowMinutes: threshold(
+    'SUSPENSION_WINDOW_MINUTES',
+    10,
+    [5, 60],
+    'Length in minutes of the windows in which accounts are counted.',
+  ),
+  suspensionWindows: threshold(
+    'SUSPENSION_WINDOWS',
+    3,
+    [2, 12],
+    'Consecutive windows above `SUSPENSION_ACCOUNTS`, `SUSPENSION_SHARE` and `SUSPENSION_NETWORKS` that lead to a suspension. One leads to a warning.',
+  ),
+  suspensionAccounts: threshold(
+    'SUSPENSION_ACCOUNTS',
+    25,
+    [5, 100_000],
+    'Accounts of one window with codes that ignore `slow_down`.',
+  ),
+  suspensionShare: option({
+    env: 'SUSPENSION_SHARE',
+    fallback: '0.05',
+    about: 'Their share of all accounts that granted a code in the window, from 0.01 to 1.',
+    example: '0.05',
+    parse: part(0.01),
+  }),
+  suspensionNetworks: threshold(
+    'SUSPENSION_NETWORKS',
+    10,
+    [2, 100_000],
+    'Networks of these codes in the window: one site with many devices is not enough.',
+  ),
+  suspensionWarningHours: threshold(
+    'SUSPENSION_WARNING_HOURS',
+    24,
+    [1, 168],
+    'Hours between the warning and the earliest suspension.',
+  ),
+  suspensionReinstateHours: threshold(
+    'SUSPENSION_REINSTATE_HOURS',
+    0,
+    [0, 8_760],
+    'Hours after which a later suspension ends without a decision, unless users reported the application. 0: it lasts until an operator has decided.',
+  ),
+  suspensionReports: threshold(
+    'SUSPENSION_REPORTS',
+    3,
+    [1, 1_000],
+    'Accounts with a report about an application within a day that open a review.',
+  ),
+  suspensionSecondOperatorGrants: threshold(
+    'SUSPENSION_SECOND_OPERATOR_GRANTS',
+    1000,
+    [1, 1_000_000],
+    'Grants of an application from which on it takes two operators to revoke all of them.',
+  ),
+}
+
 /** Databases of places and networks, a part of the table in config.ts. */
 export const geoipSettings = {
   geoipCityFile: option<string | null>({
@@ -297,6 +382,6 @@ export const telemetrySettings = {
     about:
       'Ratio of requests that are traced, from 0 to 1. If a proxy in `TRUST_PROXY` sends a `traceparent` header, its sampling decision applies. With thousands of polls per second, use 0.01.',
     example: '0.01',
-    parse: part,
+    parse: part(0),
   }),
 }

@@ -59,9 +59,6 @@ describe('reading', () => {
       expect(readConfig(['tracedPart'], { OTEL_TRACES_SAMPLER_ARG: part }).tracedPart).toBe(Number(part))
     }
     for (const [name, wrong] of [
-      ['OTEL_TRACES_SAMPLER_ARG', '1.1'],
-      ['OTEL_TRACES_SAMPLER_ARG', '-0.5'],
-      ['OTEL_TRACES_SAMPLER_ARG', 'half'],
       ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4318'],
       ['METRICS_PORT', '70000'],
     ] as const) {
@@ -212,6 +209,16 @@ describe('AP-24 numbers', () => {
     ['DIALOGS_PER_NETWORK', 0, 1_000_000, 'dialogsPerNetwork', 1],
     ['OVERLOAD_DELAY', 0, 60_000, 'overloadDelayMs', 1],
     ['DRAIN_SECONDS', 0, 300, 'drainMs', 1_000],
+    ['SUSPENSION_EARLY_POLLS', 5, 10_000, 'suspensionEarlyPolls', 1],
+    ['SUSPENSION_ACCOUNT_AGE_DAYS', 1, 365, 'suspensionAccountAgeDays', 1],
+    ['SUSPENSION_WINDOW_MINUTES', 5, 60, 'suspensionWindowMinutes', 1],
+    ['SUSPENSION_WINDOWS', 2, 12, 'suspensionWindows', 1],
+    ['SUSPENSION_ACCOUNTS', 5, 100_000, 'suspensionAccounts', 1],
+    ['SUSPENSION_NETWORKS', 2, 100_000, 'suspensionNetworks', 1],
+    ['SUSPENSION_WARNING_HOURS', 1, 168, 'suspensionWarningHours', 1],
+    ['SUSPENSION_REINSTATE_HOURS', 0, 8_760, 'suspensionReinstateHours', 1],
+    ['SUSPENSION_REPORTS', 1, 1_000, 'suspensionReports', 1],
+    ['SUSPENSION_SECOND_OPERATOR_GRANTS', 1, 1_000_000, 'suspensionSecondOperatorGrants', 1],
   ] as const)('%s goes from %d to %d and no further', (env, least, max, name, unit) => {
     for (const edge of [least, max]) {
       expect(readConfig([name], { [env]: String(edge) })).toEqual({ [name]: edge * unit })
@@ -220,6 +227,17 @@ describe('AP-24 numbers', () => {
       expect(problemsOf({ ...GIVEN, [env]: String(beyond) }), `${env}=${beyond}`).toHaveLength(1)
     }
   })
+})
+
+test.each([
+  ['SUSPENSION_SHARE', '0.01', ['0', '0.009', '1.1', '5%']],
+  ['OTEL_TRACES_SAMPLER_ARG', '0', ['-0.5', '1.1', 'half']],
+])('%s goes from %s to 1', (env, least, beyond) => {
+  for (const edge of [least, '1']) expect(problemsOf({ ...GIVEN, [env]: edge })).toEqual([])
+  for (const value of beyond) {
+    const text = `${env} is not a number from ${least} to 1. Example: `
+    expect(problemsOf({ ...GIVEN, [env]: value })).toEqual([expect.stringMatching(`^${text}`)])
+  }
 })
 
 describe('secrets in files', () => {

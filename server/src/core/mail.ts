@@ -111,8 +111,6 @@ export type MailContent =
   | { readonly kind: 'operator_change'; readonly detail: OperatorChangeNotification }
   /** To operators: a decision about an application that needs two operators was proposed or confirmed. */
   | { readonly kind: 'second_decision'; readonly detail: SecondDecisionNotification }
-  /** To operators: one of them changed the suspension rule. */
-  | { readonly kind: 'rule_changed'; readonly detail: { readonly by: string; readonly version: number } }
   /** To administrators: a user became one, and none of them did that on a page. `user`: their id. */
   | { readonly kind: 'administrator_made'; readonly detail: { readonly user: string; readonly by: MadeBy } }
   /** To the address that the user has now: a management key asked for another one. The link keeps or changes it. */

@@ -128,8 +128,6 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const review = `${accountOrigin(context, slug)}/operator/application?${query}`
       return { ...about, kind: mail.kind, ...mail.detail, link: review }
     }
-    case 'rule_changed':
-      return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/rule` }
     case 'profile_decided':
       return { ...about, kind: mail.kind, ...mail.detail }
     case 'vetting_decided':

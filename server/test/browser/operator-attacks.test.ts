@@ -40,17 +40,17 @@ async function writeEverywhere(): Promise<string> {
     funnel: { requested: 0, entered: 0, granted: 0 },
   })
   await database.query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run,
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at,
        last_escalated_at, appealed_at, appealed_by, appeal)
-     select ${id('rev')}, ${id('app')}, now(), 'polling', 'warn', n, $1, now(), 0, false, now(), now(), $2, name
+     select ${id('rev')}, ${id('app')}, now(), 'polling', 'warn', n, $1, '{}', now(), now(), now(), $2, name
      from unnest($3::text[]) with ordinality as made(name, n)`,
     [evidence, operator?.id, names],
   )
   const watched = `app_${'1'.padStart(12, '0')}`
   await database.query(
-    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, seen, took_effect_at, previous_state,
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, seen, took_effect_at, previous_state,
        undone_at, undone_by, operators)
-     select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '', now(), '{}', now(), $2, array[$2]
+     select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '{}', '', now(), '{}', now(), $2, array[$2]
      from unnest($3::text[]) with ordinality as made(words, n)`,
     [watched.replace('app', 'rev'), operator?.id, texts.slice(0, SHOWN)],
   )

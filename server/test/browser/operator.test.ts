@@ -307,7 +307,7 @@ describe('an operator', () => {
     await shows(page, t('operator.notice_decided'))
   })
 
-  test('adds a scope, changes its title, and starts a dry run of the rule', async () => {
+  test('adds a scope and changes its title', async () => {
     const { northwind } = browsing
     const page = await openConsole(northwind.olga)
     await link(page, t('operator.nav_scopes'))
@@ -321,17 +321,6 @@ describe('an operator', () => {
     await row.getByLabel(t('operator.scope_title')).fill('Open every route')
     await row.getByRole('button', { name: t('operator.save') }).click()
     await shows(page, 'Open every route')
-
-    await link(page, t('operator.nav_rule'))
-    await page.getByLabel(t('operator.threshold_share')).fill('7.5')
-    await page.getByLabel(t('operator.dry_run'), { exact: true }).check()
-    await button(page, t('operator.rule_save'))
-    await shows(page, t('operator.rule_on_trial'))
-    expect(await page.getByLabel(t('operator.threshold_share')).inputValue()).toBe('7.5')
-    const [rule] = await northwind.service.database.query<{ share: number; dry_run: boolean }>(
-      "select (thresholds->>'share')::float8 as share, dry_run from suspension_rules order by version desc limit 1",
-    )
-    expect(rule).toEqual({ share: 0.075, dry_run: true })
   })
 
   test('has its pages in one row on a phone, which opens with the keyboard; on a wide screen they are visible', async () => {
@@ -360,7 +349,7 @@ describe('an operator', () => {
     const wide: string[] = []
     for (const language of ['en', 'ar']) {
       await Promise.all([page.waitForEvent('load'), page.locator(`button[name=language][value=${language}]`).click()])
-      for (const path of ['', '/reviews', `/application?application=${fast.id}`, '/accounts', '/scopes', '/rule']) {
+      for (const path of ['', '/reviews', `/application?application=${fast.id}`, '/accounts', '/scopes']) {
         await page.goto(`${northwind.operators}/operator${path}`)
         for (const summary of await page.locator('.chart summary').all()) await summary.click()
         const pixels = await overhang(page)

@@ -252,6 +252,17 @@ const shownIn: Readonly<Record<string, string>> = {
   OTEL_EXPORTER_OTLP_ENDPOINT: 'http/traces.test.ts',
   OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http/traces.test.ts',
   DRAIN_SECONDS: 'faults/process/drain.test.ts',
+  SUSPENSION_ACCOUNT_AGE_DAYS: 'flows/reviews/judge.test.ts',
+  SUSPENSION_REINSTATE_HOURS: 'flows/reviews/judge.test.ts',
+  SUSPENSION_REPORTS: 'flows/reviews/judge.test.ts',
+  SUSPENSION_SECOND_OPERATOR_GRANTS: 'flows/reviews/judge.test.ts',
+  SUSPENSION_SHARE: 'flows/reviews/judge.test.ts',
+  SUSPENSION_WINDOW_MINUTES: 'flows/reviews/judge.test.ts',
+  SUSPENSION_ACCOUNTS: 'conformance/limits.test.ts',
+  SUSPENSION_EARLY_POLLS: 'conformance/limits.test.ts',
+  SUSPENSION_NETWORKS: 'conformance/limits.test.ts',
+  SUSPENSION_WARNING_HOURS: 'conformance/limits.test.ts',
+  SUSPENSION_WINDOWS: 'conformance/limits.test.ts',
   LOG_LEVEL: 'http/request-id.test.ts',
 }
 

@@ -185,8 +185,8 @@ describe('suspensions that wait for a review', () => {
     await suspendApplication(context.db, id, 'polls too fast')
     expect(await figures(), 'a suspension that no review is open for was decided by a person').toEqual([0, 0])
     await database.query(
-      `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
-       values ($1, $2, now() - interval '3 hours', 'polling', 'suspend', 0, '{}', now(), 0, false, now())`,
+      `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at, last_escalated_at)
+       values ($1, $2, now() - interval '3 hours', 'polling', 'suspend', 0, '{}', '{}', now(), now())`,
       [id.replace('app_', 'rev_'), id],
     )
     await database.query("update applications set suspended_at = now() - interval '2 hours' where id = $1", [id])

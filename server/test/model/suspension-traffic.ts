@@ -1,6 +1,6 @@
 /** Generated traffic of one application, from a seed: codes of devices and attackers, granted or not. */
 import { spanOf } from '../../src/core/reviews/evidence.ts'
-import { defaultThresholds } from '../../src/core/reviews/suspension.ts'
+import { defaultThresholds } from '../rig/thresholds.ts'
 import type { Observation } from './evidence-windows.ts'
 
 const MINUTE = 60_000

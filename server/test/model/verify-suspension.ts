@@ -10,7 +10,8 @@
  */
 import { parseArgs } from 'node:util'
 import { spanOf } from '../../src/core/reviews/evidence.ts'
-import { defaultThresholds, judge, toleratedAccounts, type Verdict } from '../../src/core/reviews/suspension.ts'
+import { judge, toleratedAccounts, type Verdict } from '../../src/core/reviews/suspension.ts'
+import { defaultThresholds } from '../rig/thresholds.ts'
 import { gatherWindows } from './evidence-windows.ts'
 import { addOverload, type Overload } from './suspension-overload.ts'
 import {

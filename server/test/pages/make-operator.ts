@@ -2,7 +2,7 @@
 import { type OperatorChangeLine, operatorChanges } from '../../src/core/operator/operator-change.ts'
 import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
 import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
-import { defaultThresholds, type Window } from '../../src/core/reviews/suspension.ts'
+import type { Window } from '../../src/core/reviews/suspension.ts'
 import { operatorChangePage, type PendingChange } from '../../src/pages/operator/change.tsx'
 import { operatorChangesPage } from '../../src/pages/operator/changes.tsx'
 import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
@@ -14,8 +14,8 @@ import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx
 import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
 import { type OperatorReviewsModel, operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
-import { type OperatorRuleModel, operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
+import { defaultThresholds } from '../rig/thresholds.ts'
 
 import { everyListPage } from './make-operator-lists.ts'
 
@@ -81,8 +81,7 @@ function makeWindow(place: number): Window {
 export function makeSeenReview(given: Partial<ReviewView> = {}): ReviewView {
   return {
     ...makeListedReview(),
-    ruleVersion: 0,
-    dryRun: false,
+    thresholds: defaultThresholds,
     warnedAt: NOW - 2 * DAY,
     appeal: 'We have shipped version 4.3, which waits.\nPlease look again.',
     evidence: {
@@ -168,10 +167,9 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     grants: 1_234,
     review: makeSeenReview(),
     decisions: [],
-    timeline: [{ at: NOW, kind: 'application.suspended', by: null, detail: { rule: 0 } }],
+    timeline: [{ at: NOW, kind: 'application.suspended', by: null, detail: {} }],
     series: makeSeries(),
     reportsByAccounts: 2,
-    rule: { version: 0, thresholds: defaultThresholds },
     form: makeForm(),
     confirmationProblem: null,
     notice: null,
@@ -218,20 +216,6 @@ export function makeScopes(given: Partial<OperatorScopesModel> = {}): OperatorSc
     ],
     typed: { name: '', title: '', dangerous: false, code: true },
     notice: null,
-    problem: null,
-    ...given,
-  }
-}
-
-export function makeRule(given: Partial<OperatorRuleModel> = {}): OperatorRuleModel {
-  const values = Object.fromEntries(thresholdNames.map((name) => [name, '7'])) as OperatorRuleModel['values']
-  return {
-    version: 3,
-    createdAt: NOW,
-    by: 'olga@operators.example',
-    values,
-    dryRun: true,
-    saved: false,
     problem: null,
     ...given,
   }
@@ -310,11 +294,6 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     operatorApplicationInterval: wrong({ decision: 'reinstate_slower', intervalSeconds: text, problem: 'interval' }),
     operatorApplicationReason: wrong({ decision: 'keep', problem: 'reason' }),
     operatorApplicationEndAll: wrong({ decision: 'keep_and_revoke', problem: 'words' }),
-    operatorRule: operatorRulePage(at('/operator/rule'), makeRule({ by: text })),
-    operatorRuleWrong: operatorRulePage(
-      at('/operator/rule'),
-      makeRule({ values: { ...makeRule().values, share: text }, problem: 'share' }),
-    ),
     ...everyListPage(at, text, listed),
     operatorChanges: operatorChangesPage(at('/operator/changes'), {
       wish: { ...OLDEST_FIRST, search: text },

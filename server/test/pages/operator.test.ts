@@ -6,7 +6,6 @@ import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
-import { operatorRulePage, thresholdNames } from '../../src/pages/reviews/rule.tsx'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
 import { makeFrame } from './make.ts'
@@ -17,7 +16,6 @@ import {
   makeOperatorApplication,
   makeOverview,
   makeReviews,
-  makeRule,
   makeScopes,
   makeSeenReview,
   NOW,
@@ -171,13 +169,12 @@ describe('an application', () => {
     review: makeSeenReview({ suspended: false, verdict: 'warn', suspensionEndsAt: null }),
   }
   it.each([
-    ['warned', running, /Not suspended\. Without improvement, the policy suspends it 24 hours after the warning/],
+    ['warned', running, /Not suspended\. Without improvement, the rule suspends it 24 hours after the warning/],
     [
       'called for a person',
       { suspended: false, review: makeSeenReview({ verdict: 'review', warnedAt: null, suspended: false }) },
       /No automatic action is scheduled\. The review is waiting for your decision\./,
     ],
-    ['on trial', { review: makeSeenReview({ dryRun: true }) }, /The policy is a dry run/],
     [
       'waiting for a second operator',
       { decisions: [makeDecision({ needsSecond: true })] },
@@ -273,7 +270,7 @@ describe('an application', () => {
             at,
             kind: 'application.warned',
             by: null,
-            detail: { reason: 'polls_too_fast', review: 'rev_1', ruleVersion: 4 },
+            detail: { reason: 'polls_too_fast', review: 'rev_1' },
           },
           { at, kind: 'application.suspended', by: null, detail: { reason: 'asked to' } },
           { at, kind: 'application.restored', by: null, detail: { decision: 'dec_1' } },
@@ -283,28 +280,11 @@ describe('an application', () => {
       }),
     )
     expect(text).toContain('did not start the request 15 November 2026 at 14:30 UTC Developers warned')
-    expect(text).toContain('at 14:30 UTC · By the suspension policy · Polls too fast review: rev_1, ruleVersion: 4')
+    expect(text).toContain('at 14:30 UTC · By the suspension rule · Polls too fast review: rev_1')
     expect(text).toContain('at 14:30 UTC · From the command line reason: asked to')
     expect(text).toContain('at 14:30 UTC decision: dec_1')
     expect(text).toContain('By omar@operators.example decided: keep')
     expect(text).toContain('application.of_tomorrow')
-  })
-})
-
-describe('the rule', () => {
-  it('has a field for every threshold with its limits, and a share in percent', () => {
-    const text = operatorRulePage(frame, makeRule())
-    for (const name of thresholdNames) expect(text).toContain(`id="${name}"`)
-    expect(textOf(text)).toContain('Of all accounts that connected the application in the same window. 1 to 100.')
-    expect(textOf(operatorRulePage(frame, makeRule({ problem: 'accounts' })))).toContain(
-      'Accounts: enter a value from 5 to 100,000.',
-    )
-  })
-
-  it('names who changed it last, if anybody', () => {
-    expect(textOf(operatorRulePage(frame, makeRule()))).toContain('Version 3, changed by olga@operators.example:')
-    const delivered = makeRule({ version: 0, by: null, createdAt: null, dryRun: false })
-    expect(textOf(operatorRulePage(frame, delivered))).toContain('Version 0, default.')
   })
 })
 

@@ -101,7 +101,6 @@ export const auditKinds = {
   'review.proposed': 'own_applications',
   'review.decided': 'own_applications',
   'review.undone': 'own_applications',
-  'rule.changed': 'account',
   'webhook.added': 'own_applications',
   'webhook.removed': 'own_applications',
   'webhook.secret_rotated': 'own_applications',

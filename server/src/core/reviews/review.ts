@@ -3,7 +3,7 @@
  * application polls too fast".
  */
 import type { Application } from '../applications/application.ts'
-import type { Evidence, Verdict } from './suspension.ts'
+import type { Evidence, Thresholds, Verdict } from './suspension.ts'
 
 export const decisions = ['reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke'] as const
 
@@ -90,8 +90,7 @@ export type ReviewLine = {
 /** A review as shown to operators who decide. */
 export type ReviewView = ReviewLine & {
   readonly evidence: Evidence
-  readonly ruleVersion: number
-  readonly dryRun: boolean
+  readonly thresholds: Thresholds
   readonly warnedAt: number | null
   readonly appeal: string | null
 }

@@ -1,6 +1,6 @@
 /**
  * Suspension rule: decides from evidence whether to warn the owner of an application, call an operator or suspend. A
- * pure function, with thresholds as data. docs/interface.md, "Suspension";
+ * pure function; its thresholds are settings. docs/interface.md, "Suspension";
  * docs/decisions/0019-suspension-is-a-judgement-of-evidence.md.
  *
  * The secret of an application ships in devices, so polls with it prove nothing about its owner. Grants do: an attacker
@@ -27,49 +27,6 @@ export type Thresholds = {
   readonly reports: number
   /** Revoking all grants of an application with this many needs two operators. */
   readonly secondOperatorGrants: number
-}
-
-export const defaultThresholds: Thresholds = {
-  windowMinutes: 10,
-  windows: 3,
-  accounts: 25,
-  share: 0.05,
-  networks: 10,
-  earlyPolls: 20,
-  accountAgeDays: 30,
-  warningHours: 24,
-  reinstateAfterHours: 0,
-  reports: 3,
-  secondOperatorGrants: 1000,
-}
-
-/**
- * Minimum and maximum of each threshold. The minimum prevents a rule by which a handful of accounts could get an
- * application suspended. `reports` and `secondOperatorGrants` decide whether two operators are needed; their maximum is
- * the default, because one operator may change the rule alone.
- */
-export const thresholdLimits: Readonly<Record<keyof Thresholds, readonly [number, number]>> = {
-  windowMinutes: [5, 60],
-  windows: [2, 12],
-  accounts: [5, 100_000],
-  share: [0.01, 1],
-  networks: [2, 100_000],
-  earlyPolls: [5, 10_000],
-  accountAgeDays: [1, 365],
-  warningHours: [1, 168],
-  reinstateAfterHours: [0, 8_760],
-  reports: [1, defaultThresholds.reports],
-  secondOperatorGrants: [1, defaultThresholds.secondOperatorGrants],
-}
-
-/** The first threshold outside of its limits. Only the share may be fractional. */
-export function thresholdProblem(thresholds: Thresholds): keyof Thresholds | null {
-  const names = Object.keys(thresholdLimits) as (keyof Thresholds)[]
-  const unfit = names.find((name) => {
-    const [[least, max], value] = [thresholdLimits[name], thresholds[name]]
-    return !(value >= least && value <= max) || (name !== 'share' && !Number.isInteger(value))
-  })
-  return unfit ?? null
 }
 
 /** Accounts that granted codes in a window; those whose code had ignored slow_down; and from how many networks. */
@@ -259,7 +216,6 @@ export type SuspensionStatus = {
   readonly inARow: number
   /** Some windows do not count, because the service was overloaded. */
   readonly overloaded: boolean
-  readonly dryRun: boolean
   readonly warned: { readonly at: number; readonly until: number } | null
   readonly suspended: boolean
   /** Null: it lasts until an operator has reviewed it. */

@@ -9,9 +9,9 @@ import { listRequests, type RequestLine, readCounts, readDecisions } from '../..
 import { readOwnApplication } from '../../store/applications/own.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { findOpenReview } from '../../store/reviews/reviews.ts'
-import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from '../reviews/read-evidence.ts'
+import { thresholdsOf } from '../reviews/thresholds.ts'
 
 export type Activity = ActivityFigures & {
   readonly requests: readonly RequestLine[]
@@ -47,13 +47,13 @@ async function readSuspension(
   { id, suspended, pollIntervalSeconds }: Pick<Application, 'id' | 'suspended' | 'pollIntervalSeconds'>,
 ): Promise<SuspensionStatus> {
   const { db } = context
-  const { thresholds, dryRun } = await readRule(db)
+  const thresholds = thresholdsOf(context)
   const review = await findOpenReview(db, id)
   const now = await readClock(db)
-  const warnedAt = review && !review.dryRun ? review.warnedAt : null
+  const warnedAt = review?.warnedAt ?? null
   const evidence = await readEvidence(context, db, id, { thresholds, now, warnedAt })
   return {
-    ...{ dryRun, suspended, pollIntervalSeconds },
+    ...{ suspended, pollIntervalSeconds },
     figures: figuresOf(evidence, thresholds),
     inARow: windowsInARow(evidence, thresholds),
     overloaded: evidence.windows.some(({ overloaded }) => overloaded),

@@ -1,4 +1,4 @@
-/** Guard for everything that only an operator may do: review applications, change the rule. */
+/** Guard for everything that only an operator may do: such as reviewing applications. */
 import type { Account } from '../../store/accounts/accounts.ts'
 import type { User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'

@@ -39,7 +39,6 @@ import {
   readSeen,
   saveReview,
 } from '../../store/reviews/reviews.ts'
-import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import { setSuspension } from '../applications/manage.ts'
@@ -48,6 +47,7 @@ import { asOperator } from '../operator/operator.ts'
 import { problemOfSecond } from '../operator/second-operator.ts'
 import { notifyOwners } from './notify.ts'
 import { openReviewByHand } from './open.ts'
+import { thresholdsOf } from './thresholds.ts'
 
 export type DecisionWish = {
   readonly applicationId: string
@@ -79,7 +79,7 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
     const review = open ?? (await openReviewByHand(context, tx, application, now))
     const waiting = await findWaitingDecision(tx, review.id)
     if (waiting) await withdraw(tx, operator, waiting)
-    const decision = await propose(tx, { operator, application, review, wish })
+    const decision = await propose(context, tx, { operator, application, review, wish })
     if (decision.needsSecond) return { outcome: 'waits_for_second' }
     await takeEffect(tx, { application, review, decision, operator, now })
     return { outcome: 'decided' }
@@ -164,8 +164,12 @@ type Proposal = {
 }
 
 /** Stores the decision; it has no effect yet. */
-async function propose(tx: Transaction, { operator, application, review, wish }: Proposal): Promise<ReviewDecision> {
-  const { thresholds } = await readRule(tx)
+async function propose(
+  context: Context,
+  tx: Transaction,
+  { operator, application, review, wish }: Proposal,
+): Promise<ReviewDecision> {
+  const thresholds = thresholdsOf(context)
   const { decision, reason } = wish
   const needsSecond = needsSecondOperator({
     decision,
@@ -177,7 +181,7 @@ async function propose(tx: Transaction, { operator, application, review, wish }:
   if (needsSecond) await saveReview(tx, { ...review, version: review.version + 1 })
   const id = createId('dec')
   await insertDecision(tx, {
-    ...{ id, decision, reason, needsSecond },
+    ...{ id, decision, reason, needsSecond, thresholds },
     reviewId: review.id,
     by: operator.id,
     words: wish.words.trim(),
@@ -224,9 +228,8 @@ async function takeEffect(tx: Transaction, { application, review, decision, oper
   const { version } = review
   await saveReview(tx, { ...review, closedAt: now, suspensionEndsAt: null, version: version + 1 })
   await recordReview(tx, 'review.decided', operator, decision, { revoked })
-  const { thresholds } = await readRule(tx)
   const { reason, words, intervalSeconds } = decision
-  const figures = figuresOf(review.evidence, thresholds)
+  const figures = figuresOf(review.evidence, review.thresholds)
   await notifyOwners(tx, application, {
     what: NOTIFICATIONS[decision.decision],
     ...{ suspended, reason, words, intervalSeconds, figures },

@@ -1,7 +1,7 @@
 /**
  * Suspension rule, applied every minute: reads the evidence about applications, judges it and updates their reviews.
  * Owners are warned first; a suspension can follow after `warningHours` (a day by default). It lasts until an operator
- * decides the review, unless the rule sets a number of hours after which the application is reinstated.
+ * decides the review, unless a number of hours is configured after which the application is reinstated.
  * docs/operations.md, "When an application polls too fast".
  */
 import type { Application } from '../../core/applications/application.ts'
@@ -15,6 +15,7 @@ import {
   harm,
   type JudgementReason,
   judge,
+  type Thresholds,
   type Verdict,
   warningState,
 } from '../../core/reviews/suspension.ts'
@@ -32,12 +33,12 @@ import {
   saveReview,
   tryLockJudging,
 } from '../../store/reviews/reviews.ts'
-import { readRule, type SuspensionRule } from '../../store/reviews/rules.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
 import { notifyOwners } from './notify.ts'
 import { openedReview } from './open.ts'
 import { type Case, completeCase, readCases } from './read-evidence.ts'
+import { thresholdsOf } from './thresholds.ts'
 
 const BY_RULE = byService('suspension-rule')
 
@@ -51,24 +52,23 @@ const CALM_MS = 7 * 24 * HOUR_MS
  * same evidence again changes nothing.
  */
 export async function judgeApplications(context: Context): Promise<void> {
-  const found = await context.db.transaction(async (tx) => {
-    if (!(await tryLockJudging(tx))) return null
+  const thresholds = thresholdsOf(context)
+  const cases = await context.db.transaction(async (tx): Promise<readonly CountedCase[]> => {
+    if (!(await tryLockJudging(tx))) return []
     await allowLongQueries(tx)
-    const rule = await readRule(tx)
     const now = await readClock(tx)
     // A code may be granted some time after its last early poll.
-    const since = spanOf(now, rule.thresholds).from - context.config.deviceCodeLifetimeMs
+    const since = spanOf(now, thresholds).from - context.config.deviceCodeLifetimeMs
     const tooFast = new Set(await listFarTooFast(tx, now))
-    const suspects = new Set(await listSuspects(tx, since, rule.thresholds)).union(tooFast)
-    if (suspects.size === 0) return null
-    const cases = await readCases(context, tx, [...suspects], { thresholds: rule.thresholds, now })
-    return { rule, tooFast, cases }
+    const suspects = new Set(await listSuspects(tx, since, thresholds)).union(tooFast)
+    if (suspects.size === 0) return []
+    const known = await readCases(context, tx, [...suspects], { thresholds, now })
+    return known.map((each) => ({ ...each, tooFast: tooFast.has(each.applicationId) }))
   })
-  for (const each of found?.cases ?? []) {
-    const { rule, tooFast } = found as NonNullable<typeof found>
+  for (const each of cases) {
     // An application whose judgement fails must not block the others.
     await context.db
-      .transaction((tx) => judgeOne(tx, { ...each, tooFast: tooFast.has(each.applicationId) }, rule))
+      .transaction((tx) => judgeOne(tx, each, thresholds))
       .catch((error) => context.events.taskFailed('judging applications', error))
   }
 }
@@ -85,7 +85,7 @@ const isCalm = (verdict: Verdict) => RANKS.indexOf(verdict) <= RANKS.indexOf('ob
 type Turn = {
   readonly tx: Transaction
   readonly application: Application
-  readonly rule: SuspensionRule
+  readonly thresholds: Thresholds
   readonly evidence: Evidence
   readonly judgement: Finding
 }
@@ -100,7 +100,7 @@ type CountedCase = Case & {
   readonly tooFast: boolean
 }
 
-async function judgeOne(tx: Transaction, known: CountedCase, rule: SuspensionRule): Promise<void> {
+async function judgeOne(tx: Transaction, known: CountedCase, thresholds: Thresholds): Promise<void> {
   await lockReviews(tx, known.applicationId)
   const newest = await findNewestReview(tx, known.applicationId)
   // An operator decided about this evidence in the meantime.
@@ -112,15 +112,14 @@ async function judgeOne(tx: Transaction, known: CountedCase, rule: SuspensionRul
     return
   }
   const open = current && isRestoredByHand(current, application) ? withoutWarning(current) : current
-  // Warnings of a dry run were never sent, so they do not count once the rule is live.
-  const warnedAt = open?.dryRun === rule.dryRun ? open.warnedAt : null
-  const byRule = judge({ ...known, warnedAt }, rule.thresholds)
+  const warnedAt = open?.warnedAt ?? null
+  const byRule = judge({ ...known, warnedAt }, thresholds)
   const onlyEarly =
     known.tooFast && isCalm(byRule.verdict) && (await mayShowEarlyPolls(tx, application, open, known.now))
   const judgement = onlyEarly ? EARLY_POLLS : byRule
   if (!open && isCalm(judgement.verdict)) return
 
-  const turn = { tx, application, rule, judgement, evidence: await completeCase(tx, known, warnedAt) }
+  const turn = { tx, application, thresholds, judgement, evidence: await completeCase(tx, known, warnedAt) }
   const judged = await writeDown(turn, open)
   const result = await reinstateInTime(turn, await suspend(turn, await warn(turn, judged)))
   const next = isOverForGood(turn, result) ? { ...result, closedAt: known.now } : result
@@ -145,25 +144,25 @@ function reasonOf(reasons: Finding['reasons']): ReviewReason {
 }
 
 /** While the verdict is calm, keeps the evidence of the last escalation, which operators will want to see. */
-async function writeDown({ tx, application, rule, evidence, judgement }: Turn, open: Review | null): Promise<Review> {
-  const { verdict, reasons } = judgement
-  const { version: ruleVersion, dryRun } = rule
+async function writeDown(turn: Turn, open: Review | null): Promise<Review> {
+  const { tx, application, thresholds, evidence } = turn
+  const { verdict, reasons } = turn.judgement
   const { now, warnedAt } = evidence
   if (open && isCalm(verdict)) {
-    return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, dryRun, warnedAt }
+    return { ...open, verdict: application.suspended ? open.verdict : verdict, judgedAt: now, warnedAt }
   }
   const reason = reasonOf(reasons)
-  const review = open ?? openedReview(application.id, reason, now)
+  const review = open ?? openedReview(application.id, reason, thresholds, now)
   const confirmed = review.reason === 'early_polls' && reason !== 'early_polls'
   const worse = !open || confirmed || RANKS.indexOf(verdict) > RANKS.indexOf(open.verdict)
   if (worse) {
-    const detail = { review: review.id, verdict, reasons, ruleVersion, dryRun }
+    const detail = { review: review.id, verdict, reasons, thresholds }
     await recordEvent(tx, { kind: 'application.judged', actor: BY_RULE, applicationId: application.id, detail })
   }
   return {
     ...review,
     reason: reason === 'reports' || confirmed ? reason : review.reason,
-    ...{ verdict, evidence, ruleVersion, dryRun, warnedAt },
+    ...{ verdict, evidence, thresholds, warnedAt },
     harm: harm(evidence),
     judgedAt: now,
     lastEscalatedAt: now,
@@ -172,32 +171,28 @@ async function writeDown({ tx, application, rule, evidence, judgement }: Turn, o
 }
 
 /** Warns the owner once per incident, and at most once a day. */
-async function warn({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
-  if (judgement.verdict !== 'warn' || warningState(evidence, rule.thresholds) !== 'over') return review
-  const warned = { ...review, warnedAt: evidence.now, version: review.version + 1 }
-  if (rule.dryRun) return warned
+async function warn({ tx, application, thresholds, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'warn' || warningState(evidence, thresholds) !== 'over') return review
   const about = { kind: 'application.warned', applicationId: application.id } as const
   if (await hasEventOfToday(tx, about)) return review
-  const { version: ruleVersion, thresholds } = rule
   const figures = figuresOf(evidence, thresholds)
   const until = evidence.now + thresholds.warningHours * HOUR_MS
   await recordEvent(tx, {
     ...about,
     actor: BY_RULE,
     accountId: application.accountId,
-    detail: { reason: 'polls_too_fast', review: review.id, ruleVersion, figures },
+    detail: { reason: 'polls_too_fast', review: review.id, figures },
   })
   await notifyOwners(tx, application, { what: 'warned', suspended: application.suspended, figures, until })
-  return warned
+  return { ...review, warnedAt: evidence.now, version: review.version + 1 }
 }
 
-async function suspend({ tx, application, rule, evidence, judgement }: Turn, review: Review): Promise<Review> {
-  if (judgement.verdict !== 'suspend' || rule.dryRun || application.suspended) return review
-  const { version: ruleVersion, thresholds } = rule
+async function suspend({ tx, application, thresholds, evidence, judgement }: Turn, review: Review): Promise<Review> {
+  if (judgement.verdict !== 'suspend' || application.suspended) return review
   const figures = figuresOf(evidence, thresholds)
   const { reinstateAfterHours } = thresholds
   const until = reinstateAfterHours === 0 ? null : evidence.now + reinstateAfterHours * HOUR_MS
-  const detail = { reason: 'polls_too_fast' as const, review: review.id, ruleVersion, figures }
+  const detail = { reason: 'polls_too_fast' as const, review: review.id, figures }
   // An operator suspended it at this moment: leave that suspension alone; it does not end automatically.
   if ((await setSuspension(tx, BY_RULE, application.id, true, detail)).outcome === 'refused') return review
   await notifyOwners(tx, application, { what: 'suspended', suspended: true, figures, until })

@@ -79,8 +79,7 @@ async function readWithLongTimeout(
     review: review && {
       ...lineOf(review),
       evidence: review.evidence,
-      ruleVersion: review.ruleVersion,
-      dryRun: review.dryRun,
+      thresholds: review.thresholds,
       warnedAt: review.warnedAt,
       appeal: review.appeal,
     },

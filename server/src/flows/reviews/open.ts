@@ -1,13 +1,13 @@
 /** Opening of reviews: by the rule, by an operator who decides without one, or by an owner who appeals. */
 import type { Application } from '../../core/applications/application.ts'
 import type { ReviewReason } from '../../core/reviews/review.ts'
-import { harm, judge } from '../../core/reviews/suspension.ts'
+import { harm, judge, type Thresholds } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { findNewestReview, insertReview, type Review } from '../../store/reviews/reviews.ts'
-import { readRule } from '../../store/reviews/rules.ts'
 import type { Context } from '../context.ts'
 import { readEvidence } from './read-evidence.ts'
+import { thresholdsOf } from './thresholds.ts'
 
 const NO_EVIDENCE: Omit<Review['evidence'], 'now'> = {
   windows: [],
@@ -19,7 +19,7 @@ const NO_EVIDENCE: Omit<Review['evidence'], 'now'> = {
 }
 
 /** A new review without evidence. */
-export function openedReview(applicationId: string, reason: ReviewReason, now: number): Review {
+export function openedReview(applicationId: string, reason: ReviewReason, thresholds: Thresholds, now: number): Review {
   return {
     id: createId('rev'),
     ...{ applicationId, reason },
@@ -27,9 +27,8 @@ export function openedReview(applicationId: string, reason: ReviewReason, now: n
     verdict: 'fine',
     harm: 0,
     evidence: { ...NO_EVIDENCE, now },
+    thresholds,
     judgedAt: now,
-    ruleVersion: 0,
-    dryRun: false,
     lastEscalatedAt: now,
     warnedAt: null,
     suspendedAt: null,
@@ -53,11 +52,11 @@ export async function openReviewByHand(
   now: number,
 ): Promise<Review> {
   const before = application.suspended ? await findNewestReview(tx, application.id) : null
-  const { thresholds, version: ruleVersion, dryRun } = await readRule(tx)
+  const thresholds = thresholdsOf(context)
   const evidence = await readEvidence(context, tx, application.id, { thresholds, now, warnedAt: null })
   const review: Review = {
-    ...openedReview(application.id, before?.reason ?? 'operator', now),
-    ...{ evidence, ruleVersion, dryRun },
+    ...openedReview(application.id, before?.reason ?? 'operator', thresholds, now),
+    evidence,
     verdict: judge(evidence, thresholds).verdict,
     harm: harm(evidence),
   }

@@ -16,7 +16,6 @@ import {
   type ReviewDecision,
 } from '../../store/reviews/decisions.ts'
 import { findOpenReview, findReview, lockReviews, type Review, saveReview } from '../../store/reviews/reviews.ts'
-import { readRule } from '../../store/reviews/rules.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
@@ -98,8 +97,7 @@ async function undo(tx: Transaction, undoing: Undoing): Promise<void> {
   await markUndone(tx, decision.id, operator.id)
   await reopen(tx, review, before, now)
   await recordReview(tx, 'review.undone', operator, decision, { revived })
-  const { thresholds } = await readRule(tx)
-  const figures = figuresOf(review.evidence, thresholds)
+  const figures = figuresOf(review.evidence, review.thresholds)
   await notifyOwners(tx, application, { what: 'undone', suspended: before.suspended, figures })
 }
 

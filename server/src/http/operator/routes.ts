@@ -5,7 +5,6 @@
 import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { operatorKeyRoutes } from '../manage/key-routes.ts'
 import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
-import { saveRule, showRule } from '../reviews/rule.ts'
 import type { PageRoute } from '../route.ts'
 import { acceptChange, declineChange, showChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
@@ -58,15 +57,6 @@ export const operatorRoutes: readonly PageRoute[] = [
     handler: endConnections,
     bound: ['user'],
     from: '/operator/person?user={user}',
-    fresh: true,
-  },
-  { method: 'GET', path: '/operator/rule', access: 'operator', handler: showRule, fresh: true },
-  {
-    method: 'POST',
-    path: '/operator/rule',
-    access: 'operator',
-    handler: saveRule,
-    from: '/operator/rule',
     fresh: true,
   },
   { method: 'GET', path: '/operator/scopes', access: 'operator', handler: showScopes, fresh: true },

@@ -23,7 +23,6 @@ import type { OperatorApplicationModel } from '../../pages/reviews/application-m
 import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
 import { reviewColumns } from '../../store/reviews/reviews.ts'
-import { readRule } from '../../store/reviews/rules.ts'
 import { readTableWish } from '../table-wish.ts'
 import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
 
@@ -122,7 +121,6 @@ async function reviewedPage(
   const model: OperatorApplicationModel = {
     ...application,
     usualIntervalSeconds: context.config.pollIntervalSeconds,
-    rule: await readRule(context.db),
     form,
     confirmationProblem: await problemOfConfirming(context, application, sessionUser.id),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,

@@ -80,7 +80,7 @@ function Appeal({ frame, id, model }: SuspensionProps) {
 
 /** The measures of the rule, each with its threshold. */
 export function SuspensionMeasures({ words, model }: { readonly words: Words; readonly model: SuspensionModel }) {
-  const { figures, inARow, overloaded, dryRun } = model
+  const { figures, inARow, overloaded } = model
   const { thresholds, ignoringAccounts, grantedAccounts, ignoringNetworks } = figures
   const number = (value: number) => words.t('suspension.number', { value })
   const percent = (value: number) => words.t('suspension.percent', { value })
@@ -119,7 +119,6 @@ export function SuspensionMeasures({ words, model }: { readonly words: Words; re
         </tbody>
       </table>
       {overloaded && <p class="hint">{words.t('suspension.overloaded')}</p>}
-      {dryRun && <p class="hint">{words.t('suspension.dry_run')}</p>}
     </section>
   )
 }

@@ -82,8 +82,6 @@ export type MailContent = About &
     | (OperatorChangeNotification & { readonly kind: 'operator_change'; readonly link: string })
     /** To operators: a decision that needs two operators. The link leads to the application. */
     | (SecondDecisionNotification & { readonly kind: 'second_decision'; readonly link: string })
-    /** To operators: another operator changed the suspension rule. The link leads to it. */
-    | { readonly kind: 'rule_changed'; readonly by: string; readonly version: number; readonly link: string }
     /** To administrators: credentials need a key that is going to be retired. The link leads to their applications. */
     | {
         readonly kind: 'credentials_to_renew'
@@ -260,13 +258,6 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
       return composeOperatorChange(words, mail, mail.link)
     case 'second_decision':
       return composeSecondDecision(words, mail, mail.link)
-    case 'rule_changed':
-      return [
-        words.t('mail.rule_changed_subject', { version: mail.version }),
-        { says: words.t('mail.rule_changed_text', { by: mail.by }) },
-        { says: words.t('mail.rule_changed_what') },
-        { link: mail.link, label: words.t('mail.rule_changed_link') },
-      ]
     case 'credentials_to_renew': {
       const { count, applications, link } = mail
       return [

@@ -58,7 +58,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
         {review && (
           <div class="stack">
             {review.appeal && <Appeal frame={frame} review={review} />}
-            <EvidenceCard words={words} review={review} rule={model.rule} />
+            <EvidenceCard words={words} review={review} />
           </div>
         )}
         <DecisionCard frame={frame} model={model} />

@@ -6,24 +6,14 @@ import { Moment } from '../ui/elements.tsx'
 import { Scrolled } from '../ui/scrolled.tsx'
 import type { Words } from '../ui/words.ts'
 
-type CardProps = {
-  readonly words: Words
-  readonly review: ReviewView
-  readonly rule: { readonly version: number; readonly thresholds: Thresholds }
-}
-
-export function EvidenceCard({ words, review, rule }: CardProps) {
-  const { evidence, ruleVersion } = review
-  const { thresholds } = rule
+/** With the thresholds that the evidence was judged by, also if others are configured since. */
+export function EvidenceCard({ words, review }: { readonly words: Words; readonly review: ReviewView }) {
+  const { evidence, thresholds } = review
   const { funnel } = evidence
-  const other = ruleVersion !== rule.version
   return (
     <section class="card stack" aria-labelledby="evidence">
       <h2 id="evidence">{words.t('operator.evidence')}</h2>
-      <p class="soft">
-        {words.t('operator.evidence_text', { minutes: thresholds.windowMinutes, version: ruleVersion })}
-        {other && ` ${words.t('operator.evidence_other', { version: rule.version })}`}
-      </p>
+      <p class="soft">{words.t('operator.evidence_text', { minutes: thresholds.windowMinutes })}</p>
       {review.closedAt !== null && (
         <p>
           {words.t('operator.evidence_closed')} <Moment words={words} ms={review.closedAt} />

@@ -51,13 +51,12 @@ function decisionText(words: Words, { decision }: DecisionLine, suspended: boole
 
 /** What happens without a decision, and when. */
 function Next({ words, model }: { readonly words: Words; readonly model: OperatorApplicationModel }) {
-  const { review, suspended, rule } = model
+  const { review, suspended } = model
   const waiting = waitingOf(model)
   if (waiting) {
     return <p>{words.t('operator.next_second', { who: waiting.by, what: decisionText(words, waiting, suspended) })}</p>
   }
   if (!review || review.closedAt !== null) return suspended ? <p>{words.t('operator.next_stays')}</p> : null
-  if (review.dryRun) return <p>{words.t('operator.next_dry_run')}</p>
   if (suspended) {
     return review.suspensionEndsAt === null ? (
       <p>{words.t('operator.next_stays')}</p>
@@ -70,7 +69,7 @@ function Next({ words, model }: { readonly words: Words; readonly model: Operato
   if (review.warnedAt !== null && review.verdict !== 'fine') {
     return (
       <p>
-        {words.t('operator.next_warned', { hours: rule.thresholds.warningHours })}{' '}
+        {words.t('operator.next_warned', { hours: review.thresholds.warningHours })}{' '}
         <Moment words={words} ms={review.warnedAt} />
       </p>
     )

@@ -176,7 +176,6 @@ export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[]
   { href: '/operator/applications', key: 'operator.nav_applications', about: 'operator.about_applications' },
   { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
   { href: '/operator/operators', key: 'operator.nav_operators', about: 'operator.about_operators' },
-  { href: '/operator/rule', key: 'operator.nav_rule', about: 'operator.about_rule' },
   { href: '/operator/scopes', key: 'operator.nav_scopes', about: 'operator.about_scopes' },
   { href: '/operator/keys', key: 'operator.nav_keys', about: 'operator.about_keys' },
   { href: '/operator/audit', key: 'operator.nav_audit', about: 'operator.about_audit' },

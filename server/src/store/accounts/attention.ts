@@ -12,7 +12,7 @@ const MAX_NAMED = 10
 const CONDITIONS: Readonly<Record<OwnMatter, string>> = {
   suspended: 'a.suspended_at is not null',
   warned: `a.suspended_at is null and exists (select from reviews r
-    where r.application_id = a.id and r.closed_at is null and r.warned_at is not null and not r.dry_run)`,
+    where r.application_id = a.id and r.closed_at is null and r.warned_at is not null)`,
   webhooks: `exists (select from webhook_endpoints w
     where w.application_id = a.id and w.disabled_at is null and ${ENDPOINT_FAILS})`,
   webhook_secret: `exists (select from webhook_endpoints w

@@ -15,8 +15,7 @@ export async function hasDecided(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ decided: boolean }>(
     `select exists (select from operator_changes where account_id = $1)
        or exists (select from review_decisions d join users u on u.id in (d.decided_by, d.confirmed_by, d.undone_by)
-         where u.account_id = $1)
-       or exists (select from suspension_rules r join users u on u.id = r.created_by where u.account_id = $1) as decided`,
+         where u.account_id = $1) as decided`,
     [id],
   )
   return rows[0]?.decided ?? false

@@ -1,12 +1,11 @@
 /** Removal of a user's rows. Only the audit log keeps what it recorded, under the user's id. docs/security/data.md. */
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
-/** Whether the user decided as an operator: reviews, changes of operators and suspension rules refer to them. */
+/** Whether the user decided as an operator: reviews and changes of operators refer to them. */
 export async function hasDecidedAsOperator(db: Queryable, userId: string): Promise<boolean> {
   const { rows } = await db.query<{ decided: boolean }>(
     `select exists (select from operator_changes where $1 in (user_id, proposed_by, decided_by))
-       or exists (select from review_decisions where $1 in (decided_by, confirmed_by, undone_by))
-       or exists (select from suspension_rules where created_by = $1) as decided`,
+       or exists (select from review_decisions where $1 in (decided_by, confirmed_by, undone_by)) as decided`,
     [userId],
   )
   return rows[0]?.decided ?? false

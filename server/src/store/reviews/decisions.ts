@@ -1,5 +1,6 @@
 /** The table review_decisions: decisions of operators about applications, their confirmation and their reversal. */
 import type { DecisionLine } from '../../core/reviews/review.ts'
+import type { Thresholds } from '../../core/reviews/suspension.ts'
 import { operatorsOf } from '../operator/operators.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
@@ -56,13 +57,16 @@ export async function findDecisionInEffect(db: Queryable, applicationId: string)
 export type NewDecision = Pick<
   ReviewDecision,
   'id' | 'reviewId' | 'by' | 'decision' | 'reason' | 'words' | 'intervalSeconds' | 'needsSecond' | 'seen'
->
+> & {
+  /** Those by which it was decided. */
+  readonly thresholds: Thresholds
+}
 
 export async function insertDecision(tx: Transaction, decision: NewDecision): Promise<void> {
   await tx.query(
     `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, interval_seconds, needs_second, seen,
-       operators)
-     values ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9,
+       thresholds, operators)
+     values ($1, $2, now(), $3, $4, $5, $6, $7, $8, $9, $10,
        ${operatorsOf('(select account_id from users where id = $3)')})`,
     [
       decision.id,
@@ -74,6 +78,7 @@ export async function insertDecision(tx: Transaction, decision: NewDecision): Pr
       decision.intervalSeconds,
       decision.needsSecond,
       decision.seen,
+      JSON.stringify(decision.thresholds),
     ],
   )
 }

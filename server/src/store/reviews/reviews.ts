@@ -1,6 +1,6 @@
 /** The table reviews: why an application is under review, the evidence, and the state of the case. */
 import type { ReviewLine, ReviewReason } from '../../core/reviews/review.ts'
-import type { Evidence, Verdict } from '../../core/reviews/suspension.ts'
+import type { Evidence, Thresholds, Verdict } from '../../core/reviews/suspension.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
@@ -15,9 +15,9 @@ export type Review = {
   readonly harm: number
   /** From the opening, or from the last judgement with a verdict above `observe`. */
   readonly evidence: Evidence
+  /** Those by which the evidence was counted and judged. */
+  readonly thresholds: Thresholds
   readonly judgedAt: number
-  readonly ruleVersion: number
-  readonly dryRun: boolean
   readonly lastEscalatedAt: number
   readonly warnedAt: number | null
   /** Suspended by the rule, not by an operator. */
@@ -32,7 +32,7 @@ export type Review = {
 }
 
 const COLUMNS = `r.id, r.application_id as "applicationId", r.opened_at as "openedAt", r.reason, r.verdict, r.harm, r.evidence,
-    r.judged_at as "judgedAt", r.rule_version as "ruleVersion", r.dry_run as "dryRun", r.last_escalated_at as "lastEscalatedAt",
+    r.thresholds, r.judged_at as "judgedAt", r.last_escalated_at as "lastEscalatedAt",
     r.warned_at as "warnedAt", r.suspended_at as "suspendedAt", r.suspension_ends_at as "suspensionEndsAt",
     r.appealed_at as "appealedAt", r.appealed_by as "appealedBy", r.appeal, r.closed_at as "closedAt", r.version`
 
@@ -75,8 +75,8 @@ export async function findReview(db: Queryable, id: string): Promise<Review | nu
 
 export async function insertReview(tx: Transaction, review: Review): Promise<void> {
   await tx.query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)`,
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at, last_escalated_at)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,
     [
       review.id,
       review.applicationId,
@@ -85,9 +85,8 @@ export async function insertReview(tx: Transaction, review: Review): Promise<voi
       review.verdict,
       review.harm,
       JSON.stringify(review.evidence),
+      JSON.stringify(review.thresholds),
       new Date(review.judgedAt),
-      review.ruleVersion,
-      review.dryRun,
       new Date(review.lastEscalatedAt),
     ],
   )
@@ -98,9 +97,9 @@ export async function insertReview(tx: Transaction, review: Review): Promise<voi
 export async function saveReview(tx: Transaction, review: Review): Promise<void> {
   const moment = (ms: number | null) => (ms === null ? null : new Date(ms))
   await tx.query(
-    `update reviews set reason = $2, verdict = $3, harm = $4, evidence = $5, judged_at = $6, rule_version = $7, dry_run = $8,
-       last_escalated_at = $9, warned_at = $10, suspended_at = $11, suspension_ends_at = $12, appealed_at = $13, appealed_by = $14,
-       appeal = $15, closed_at = $16, version = $17
+    `update reviews set reason = $2, verdict = $3, harm = $4, evidence = $5, thresholds = $6, judged_at = $7,
+       last_escalated_at = $8, warned_at = $9, suspended_at = $10, suspension_ends_at = $11, appealed_at = $12, appealed_by = $13,
+       appeal = $14, closed_at = $15, version = $16
      where id = $1`,
     [
       review.id,
@@ -108,9 +107,8 @@ export async function saveReview(tx: Transaction, review: Review): Promise<void>
       review.verdict,
       review.harm,
       JSON.stringify(review.evidence),
+      JSON.stringify(review.thresholds),
       moment(review.judgedAt),
-      review.ruleVersion,
-      review.dryRun,
       moment(review.lastEscalatedAt),
       moment(review.warnedAt),
       moment(review.suspendedAt),

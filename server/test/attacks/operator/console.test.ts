@@ -1,10 +1,8 @@
 /** AD-06: the operators' console against other users, other hosts, other networks and old sign-ins. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
 import { addScope, changeScopeTitle } from '../../../src/flows/applications/scope-catalogue.ts'
 import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
 import { readReviewedApplication } from '../../../src/flows/reviews/list.ts'
-import { changeRule } from '../../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
@@ -145,7 +143,6 @@ describe('other users', () => {
         await decideReview(context, id, { ...wish, decision: 'reinstate', reason: 'other', words: 'Mine.' }),
         await confirmDecision(context, id, scene.decisionId),
         await undoDecision(context, id, scene.decisionId),
-        await changeRule(context, id, defaultThresholds, true),
         await addScope(context, id, { name: 'taken:over', title: 'Taken', dangerous: false, deviceFlow: true }),
         await changeScopeTitle(context, id, 'orders:read', 'Taken'),
       ]

@@ -1,10 +1,10 @@
 /** Evidence windows: which codes and accounts are counted. */
 import { describe, expect, it } from 'vitest'
 import { spanOf } from '../../../src/core/reviews/evidence.ts'
-import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
 import { gatherWindows, type Observation } from '../../model/evidence-windows.ts'
 import { makeObservation } from '../../rig/evidence.ts'
 import { NOW } from '../../rig/records.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE

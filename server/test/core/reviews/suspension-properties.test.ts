@@ -1,17 +1,11 @@
 /** The suspension rule, for any evidence and thresholds. docs/interface.md, "Suspension". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import {
-  defaultThresholds,
-  type Evidence,
-  harm,
-  judge,
-  type Thresholds,
-  type Window,
-} from '../../../src/core/reviews/suspension.ts'
+import { type Evidence, harm, judge, type Thresholds, type Window } from '../../../src/core/reviews/suspension.ts'
 import { gatherWindows, type Observation } from '../../model/evidence-windows.ts'
 import { makeEvidence, makeWindow } from '../../rig/evidence.ts'
 import { NOW } from '../../rig/records.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const DAY = 86_400_000
 

@@ -1,15 +1,11 @@
 /** The suspension rule: when an owner is warned, when a review is opened, when an application is suspended. docs/interface.md, "Suspension". */
 import { describe, expect, it, test } from 'vitest'
 import {
-  defaultThresholds,
   type Evidence,
   figuresOf,
   harm,
   judge,
   peopleTouched,
-  type Thresholds,
-  thresholdLimits,
-  thresholdProblem,
   toleratedAccounts,
   type Window,
   warningState,
@@ -17,6 +13,7 @@ import {
 } from '../../../src/core/reviews/suspension.ts'
 import { MANY, makeEvidence, makeWindow, NOBODY } from '../../rig/evidence.ts'
 import { NOW } from '../../rig/records.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -270,26 +267,4 @@ describe('the figures', () => {
 test('affected are at least the accounts that report', () => {
   expect(peopleTouched(makeEvidence({ touched: 7, reports: 3 }))).toBe(7)
   expect(peopleTouched(makeEvidence({ touched: 1, reports: 3 }))).toBe(3)
-})
-
-describe('thresholds', () => {
-  it('have valid defaults', () => {
-    expect(thresholdProblem(defaultThresholds)).toBeNull()
-  })
-
-  it.each(['reports', 'secondOperatorGrants'] as const)(
-    'never need fewer second operators than delivered: %s',
-    (name) => {
-      expect(thresholdProblem({ ...defaultThresholds, [name]: defaultThresholds[name] + 1 })).toBe(name)
-    },
-  )
-
-  it.each(Object.keys(thresholdLimits) as (keyof Thresholds)[])('have limits: %s', (name) => {
-    const [least, max] = thresholdLimits[name]
-    const set = (value: number) => thresholdProblem({ ...defaultThresholds, [name]: value })
-    expect([set(least), set(max)]).toEqual([null, null])
-    const step = name === 'share' ? 0.001 : 1
-    for (const value of [least - step, max + step, Number.NaN, Number.POSITIVE_INFINITY]) expect(set(value)).toBe(name)
-    expect(set(least + 0.5)).toBe(name === 'share' ? null : name)
-  })
 })

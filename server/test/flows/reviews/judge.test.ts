@@ -1,16 +1,16 @@
-/** The suspension rule: observing, warning, suspending, appeals, reinstating, and dry runs. */
+/** The suspension rule: observing, warning, suspending, appeals and reinstating. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
+import { readConfig } from '../../../src/config.ts'
+import type { Decision } from '../../../src/core/reviews/review.ts'
 import { readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication, type SeenApplication } from '../../../src/flows/reviews/list.ts'
-import { changeRule } from '../../../src/flows/reviews/rule.ts'
 import { undoDecision } from '../../../src/flows/reviews/undo.ts'
+import { suspensionSettings } from '../../../src/setting-texts.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
-import { readRule } from '../../../src/store/reviews/rules.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/network/mailbox.ts'
 import {
@@ -23,28 +23,32 @@ import {
   type Stranger,
 } from '../../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 let service: TestService
+/** With the default thresholds. */
+let running: TestService
 let mailbox: Mailbox
 let operator: MadeUser
 let strangers: Stranger[]
 let application: MadeApplication & { readonly name: string }
 beforeAll(async () => {
   mailbox = await startMailbox()
-  service = await startTestService({ OPERATOR_ACCOUNT: 'operators', SMTP_URL: mailbox.url }, { clock: true })
+  running = await startTestService({ OPERATOR_ACCOUNT: 'operators', SMTP_URL: mailbox.url }, { clock: true })
+  service = running
   await makeAccount(service.context.db, { slug: 'operators' })
   operator = await makeUser(service.context.db, 'operators')
   strangers = await makeStrangers(service, 40)
 })
 afterAll(async () => {
-  await service.stop()
+  await running.stop()
   await mailbox.stop()
 })
 /** An application and windows of its own for each test. */
 beforeEach(async () => {
-  await service.database.query('delete from suspension_rules')
+  service = running
   const name = `Signage ${Math.random().toString(36).slice(2, 8)}`
   application = { ...(await makeApplication(service.context.db, service.config, service.account.slug, { name })), name }
   await advance(service, HOUR)
@@ -53,6 +57,12 @@ async function read(): Promise<SeenApplication> {
   const found = await readReviewedApplication(service.context, application.id)
   if (!found) throw new Error('there is no such application')
   return found
+}
+/** Until the end of the test. */
+function configure(settings: Record<string, string>): void {
+  const names = Object.keys(suspensionSettings) as (keyof typeof suspensionSettings)[]
+  const config = { ...running.config, ...readConfig(names, settings) }
+  service = { ...running, context: { ...running.context, config } }
 }
 const reviewOf = async () => (await read()).review
 const misbehaving = (windows = 1) => misbehave(service, application, strangers, windows)
@@ -80,6 +90,16 @@ async function suspended(): Promise<void> {
   await advance(service, DAY)
   await misbehaving(3)
   expect(await reviewOf()).toMatchObject({ verdict: 'suspend', suspended: true })
+}
+
+const report = async (count: number) => {
+  for (const { account, id } of strangers.slice(0, count)) {
+    await service.database.query(
+      "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id) values (now(), 'code.reported', 'service', 'test', 'job', $1, $2, $3)",
+      [account.id, id, application.id],
+    )
+  }
+  await judgeNow(service)
 }
 
 describe('the life of a review', () => {
@@ -159,8 +179,7 @@ describe('the life of a review', () => {
   })
 
   it('reinstates after the configured hours, and warns before the next suspension', async () => {
-    const thresholds = { ...defaultThresholds, reinstateAfterHours: 24 }
-    expect(await changeRule(service.context, operator.id, thresholds, false)).toEqual({ outcome: 'changed' })
+    configure({ SUSPENSION_REINSTATE_HOURS: '24' })
     await suspended()
     const before = await reviewOf()
     expect((before?.suspensionEndsAt ?? 0) - (before?.evidence.now ?? 0)).toBe(DAY)
@@ -180,8 +199,7 @@ describe('the life of a review', () => {
   })
 
   it('does not reinstate by itself what users reported meanwhile', async () => {
-    const thresholds = { ...defaultThresholds, reinstateAfterHours: 24 }
-    expect(await changeRule(service.context, operator.id, thresholds, false)).toEqual({ outcome: 'changed' })
+    configure({ SUSPENSION_REINSTATE_HOURS: '24' })
     await suspended()
     await service.database.query("update reviews set reason = 'reports' where application_id = $1", [application.id])
     await advance(service, DAY + HOUR)
@@ -244,16 +262,6 @@ describe('RL-07: minutes of overload', () => {
   })
 })
 describe('reports', () => {
-  const report = async (count: number) => {
-    for (const { account, id } of strangers.slice(0, count)) {
-      await service.database.query(
-        "insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, user_id, application_id) values (now(), 'code.reported', 'service', 'test', 'job', $1, $2, $3)",
-        [account.id, id, application.id],
-      )
-    }
-    await judgeNow(service)
-  }
-
   it('open a review, and nothing happens to the application', async () => {
     await report(2)
     expect(await reviewOf()).toBeNull()
@@ -292,39 +300,66 @@ describe('reports', () => {
   })
 })
 
-describe('a rule in a dry run', () => {
-  const tryOut = (dryRun: boolean) => changeRule(service.context, operator.id, defaultThresholds, dryRun)
+describe('the thresholds', () => {
+  const decide = async (decision: Decision) => {
+    const { review, seen } = await read()
+    const wish = { applicationId: application.id, reviewId: review?.id ?? '', seen, intervalSeconds: null }
+    const { outcome } = await decideReview(service.context, operator.id, {
+      ...wish,
+      ...{ decision, reason: 'mistaken', words: 'A test of theirs.' },
+    })
+    return outcome
+  }
 
-  it('is recorded, without suspensions or mails', async () => {
-    await tryOut(true)
-    await misbehaving()
-    await advance(service, DAY)
-    await misbehaving(3)
-    expect(await reviewOf()).toMatchObject({ verdict: 'suspend', dryRun: true, suspended: false })
-    expect((await requestCode()).status).toBe(200)
-    expect(await mailsOf()).toEqual([])
-    expect(await eventsOf()).toEqual(['application.created', 'application.judged', 'application.judged'])
-    const activity = await readActivity(service.context, service.account.id, application.id)
-    expect(activity?.suspension).toMatchObject({ dryRun: true, warned: null })
-  })
-
-  it('has warned nobody when the dry run ends', async () => {
-    await tryOut(true)
-    await misbehaving()
-    await advance(service, DAY)
-    await tryOut(false)
-    await misbehaving(3)
-    expect(await reviewOf()).toMatchObject({ verdict: 'warn', dryRun: false, suspended: false })
-    expect(await mailsOf()).toEqual(['… polls too fast'])
-  })
-})
-
-describe('the rule', () => {
-  it('judges by the current thresholds', async () => {
-    await changeRule(service.context, operator.id, { ...defaultThresholds, accounts: 5, networks: 5 }, false)
+  it('are those of the configuration, and stored with what was judged and decided by them', async () => {
+    configure({ SUSPENSION_ACCOUNTS: '5', SUSPENSION_NETWORKS: '5' })
     await misbehave(service, application, strangers.slice(0, 5))
-    const { version } = await readRule(service.context.db)
-    expect(await reviewOf()).toMatchObject({ verdict: 'warn', ruleVersion: version })
+    const few = { ...defaultThresholds, accounts: 5, networks: 5 }
+    expect(await reviewOf()).toMatchObject({ verdict: 'warn', thresholds: few })
+    configure({ SUSPENSION_ACCOUNTS: '6' })
+    expect(await decide('reinstate')).toBe('decided')
+    expect(await reviewOf(), 'as it was judged').toMatchObject({ thresholds: few })
+    const stored = await service.database.query(
+      'select d.thresholds from review_decisions d join reviews r on r.id = d.review_id where r.application_id = $1',
+      [application.id],
+    )
+    expect(stored).toEqual([{ thresholds: { ...defaultThresholds, accounts: 6 } }])
+  })
+
+  it('count accounts of a configured age, in windows of a configured length', async () => {
+    configure({ SUSPENSION_ACCOUNT_AGE_DAYS: '90', SUSPENSION_WINDOW_MINUTES: '20' })
+    await misbehaving(2)
+    const review = await reviewOf()
+    expect(review?.verdict, 'the accounts are 60 days old').toBe('review')
+    const [first, second] = review?.evidence.windows ?? []
+    expect((second?.startsAt ?? 0) - (first?.startsAt ?? 0)).toBe(20 * 60_000)
+  })
+
+  it('set the share of the accounts that granted', async () => {
+    configure({ SUSPENSION_SHARE: '0.9' })
+    await nextWindow(service)
+    await connectAsRows(service, application, strangers.slice(0, 10), 0)
+    await connectAsRows(service, application, strangers.slice(10), 25)
+    await nextWindow(service)
+    await judgeNow(service)
+    expect(await reviewOf(), '75 %').toBeNull()
+    configure({ SUSPENSION_SHARE: '0.7' })
+    await judgeNow(service)
+    expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
+  })
+
+  it('set how many reports open a review', async () => {
+    configure({ SUSPENSION_REPORTS: '2' })
+    await report(2)
+    expect(await reviewOf()).toMatchObject({ reason: 'reports' })
+  })
+
+  it('set of how many grants the revocation takes two operators', async () => {
+    await misbehaving()
+    configure({ SUSPENSION_SECOND_OPERATOR_GRANTS: '40' })
+    expect(await decide('keep_and_revoke')).toBe('waits_for_second')
+    configure({ SUSPENSION_SECOND_OPERATOR_GRANTS: '41' })
+    expect(await decide('keep_and_revoke')).toBe('decided')
   })
 })
 

@@ -59,8 +59,8 @@ it('names applications that are suspended or warned, whose webhooks fail or need
     [application.id],
   )
   await database.query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at, warned_at)
-     values ('rev_000000000001', $1, now(), 'polling', 'warn', 1, '{}', now(), 0, false, now(), now())`,
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at, last_escalated_at, warned_at)
+     values ('rev_000000000001', $1, now(), 'polling', 'warn', 1, '{}', '{}', now(), now(), now())`,
     [application.id],
   )
   expect(await shown()).toEqual(['warned', 'declined'])

@@ -2,11 +2,12 @@
 import { expect, test } from 'vitest'
 import type { OperatorChangeNotification, ReviewNotification } from '../../../src/core/mail.ts'
 import { reasons } from '../../../src/core/reviews/review.ts'
-import { defaultThresholds, figuresOf } from '../../../src/core/reviews/suspension.ts'
+import { figuresOf } from '../../../src/core/reviews/suspension.ts'
 import { type MailContent, renderMail } from '../../../src/pages/mails/mails.tsx'
 import type { Service } from '../../../src/pages/ui/frame.ts'
 import { languages, wordsFor } from '../../../src/pages/ui/words.ts'
 import { MANY, makeEvidence, makeWindow } from '../../rig/evidence.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const LINK = 'https://northwind.service.example/link?token=abc-DEF_1'
 const RECORD = '_latchkey.acme.example'
@@ -43,7 +44,6 @@ function makeMails(name: string): readonly MailContent[] {
     ...OPERATOR_CHANGES.map((what) => ({ ...about, ...makeOperatorChange(what, name) })),
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: null },
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: name },
-    { ...about, kind: 'rule_changed', by: name, version: 7, link: LINK },
     { ...about, kind: 'profile_decided', application: name, reason: null },
     { ...about, kind: 'profile_decided', application: name, reason: name },
     { ...about, kind: 'vetting_decided', application: name, vetted: true },

@@ -7,6 +7,7 @@ import { press, type Registration, registerApplication, send, submit } from '../
 import type { MadeApplication } from '../make.ts'
 import type { Northwind } from '../scenes/northwind.ts'
 import { switchTestModeOff, switchTestModeOn } from '../test-mode.ts'
+import { defaultThresholds } from '../thresholds.ts'
 import type { AnswerPage } from './answer-page.ts'
 
 export function developerAnswers(northwind: Northwind): readonly AnswerPage[] {
@@ -174,7 +175,7 @@ function appeals({ service, own: { trial } }: Northwind): readonly Answer[] {
       name: 'developer-activity-warned',
       says: 'suspension.warned_title',
       open: async (page) => {
-        const review = { ...openedReview(trial.id, 'polling', Date.now()), warnedAt: Date.now() }
+        const review = { ...openedReview(trial.id, 'polling', defaultThresholds, Date.now()), warnedAt: Date.now() }
         await db.transaction(async (tx) => {
           await lockReviews(tx, trial.id)
           await insertReview(tx, review)

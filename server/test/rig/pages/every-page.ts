@@ -245,7 +245,6 @@ async function operatorPages(northwind: Northwind): Promise<readonly RoutePage[]
     'operator-grants': `/operator/grants?application=${applications.signage.id}`,
     'operator-person': `/operator/person?user=${ann.id}`,
     'operator-operators': '/operator/operators',
-    'operator-rule': '/operator/rule',
     'operator-scopes': '/operator/scopes',
     'operator-keys': '/operator/keys',
     'operator-key': `/operator/keys/key?key=${reading.id}`,

@@ -9,7 +9,7 @@ import type { AnswerPage } from './answer-page.ts'
 type Answer = Omit<AnswerPage, 'as'>
 
 export function operatorAnswers(northwind: Northwind): readonly AnswerPage[] {
-  const own = [...deciding(northwind), ...rules(northwind), ...scopes(northwind)]
+  const own = [...deciding(northwind), ...scopes(northwind)]
   return [...own.map((each) => ({ as: 'olga', ...each }) as const), ELSEWHERE]
 }
 
@@ -98,30 +98,6 @@ function deciding(northwind: Northwind): readonly Answer[] {
       },
       after: () =>
         service.database.query("update sessions set authenticated_at = authenticated_at + interval '1 hour'"),
-    },
-  ]
-}
-
-function rules({ operators, service }: Northwind): readonly Answer[] {
-  return [
-    {
-      name: 'operator-rule-saved',
-      says: 'operator.rule_on_trial',
-      open: async (page) => {
-        await page.goto(`${operators}/operator/rule`)
-        await page.check('#dryRun')
-        await press(page, 'form[action="/operator/rule"] button[type=submit]')
-      },
-      after: () => service.database.query('delete from suspension_rules'),
-    },
-    {
-      name: 'operator-rule-problem',
-      says: 'notice.problem',
-      open: async (page) => {
-        await page.goto(`${operators}/operator/rule`)
-        await page.fill('#accounts', '0')
-        await press(page, 'form[action="/operator/rule"] button[type=submit]')
-      },
     },
   ]
 }

@@ -151,16 +151,16 @@ async function addQueues(query: Query, { olga }: Northwind, count: number, settl
   const some = `(select id, name, allowed_scopes, row_number() over (order by id) as n from applications
     where deleted_at is null and name ~ '^[A-Z][a-z]+ [0-9]+$' order by id limit 3 * $1) a`
   await query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at, closed_at)
-     select ${hex('rev_', 'a.id || state')}, a.id, r.opened_at, r.reason, r.verdict, a.n, r.evidence, r.judged_at, r.rule_version, r.dry_run, r.last_escalated_at,
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at, last_escalated_at, closed_at)
+     select ${hex('rev_', 'a.id || state')}, a.id, r.opened_at, r.reason, r.verdict, a.n, r.evidence, r.thresholds, r.judged_at, r.last_escalated_at,
        case state when 'closed' then now() end
      from ${some} cross join (select * from reviews where closed_at is null order by harm desc limit 1) r
        cross join unnest('{open,closed}'::text[]) state where a.n <= $1`,
     count,
   )
   await query(
-    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, operators, took_effect_at, previous_state, seen)
-     select ${hex('dec_', "'decision' || n")}, r.id, now() - n * interval '1 day', $2, 'keep', 'other', 'As before.', false, array[$2::text],
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, operators, took_effect_at, previous_state, seen)
+     select ${hex('dec_', "'decision' || n")}, r.id, now() - n * interval '1 day', $2, 'keep', 'other', 'As before.', false, '{}', array[$2::text],
        now() - n * interval '1 day', '{"suspended":true,"suspensionLeftMs":null,"pollIntervalSeconds":null}', 'before'
      from (select id from reviews where application_id = $3 limit 1) r, generate_series(1, $1) n`,
     count,

@@ -1,5 +1,4 @@
 /** The operators' console with something on every page: a suspended application, a proposed profile, a proposed operator. */
-import { defaultThresholds } from '../../../src/core/reviews/suspension.ts'
 import { changeLogo } from '../../../src/flows/applications/logo.ts'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
@@ -85,15 +84,10 @@ export class OperatorConsole implements Parts {
     const bound = Object.fromEntries(
       (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
     )
-    const thresholds = Object.fromEntries(
-      Object.entries(defaultThresholds).map(([name, value]) => [name, String(value)]),
-    )
     const free = {
       ...{ reason: 'other', words: 'Taken over.', interval: '30', name: 'taken:over', title: 'Taken over' },
       ...{ label: 'Taken over', 'scope.audit:read': 'on', days: '90', overlap: '0' },
       ...(route.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
-      ...thresholds,
-      share: '7',
     }
     return { ...free, ...(await signedFor(this.service, user, route.path, bound)) }
   }

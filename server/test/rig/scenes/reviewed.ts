@@ -8,6 +8,7 @@ import { openedReview } from '../../../src/flows/reviews/open.ts'
 import { insertReview, lockReviews, type Review } from '../../../src/store/reviews/reviews.ts'
 import { connect } from '../connect.ts'
 import { type MadeApplication, type MadeUser, makeApplication, makeUser } from '../make.ts'
+import { defaultThresholds } from '../thresholds.ts'
 import type { Northwind } from './northwind.ts'
 
 export type Reviewed = Readonly<Record<'fast' | 'reported' | 'settled', MadeApplication>>
@@ -84,7 +85,7 @@ async function open(
   await context.db.transaction(async (tx) => {
     await lockReviews(tx, id)
     if (suspended) await setSuspension(tx, byService('suspension-rule'), id, true, { reason: 'polls_too_fast' })
-    await insertReview(tx, { ...openedReview(id, reason, now - 3 * HOUR), ...facts })
+    await insertReview(tx, { ...openedReview(id, reason, defaultThresholds, now - 3 * HOUR), ...facts })
   })
 }
 

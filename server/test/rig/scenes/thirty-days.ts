@@ -164,9 +164,9 @@ async function breakFirmware(db: Queryable, id: string): Promise<void> {
   await db.query(
     `with warned as (
        insert into audit_events (at, kind, actor_kind, actor_id, via, account_id, application_id, detail)
-       select now() - interval '26 hours', 'application.warned', 'service', 'suspension-rule', 'job', account_id, id, '{"ruleVersion":0}' from applications where id = $1)
-     insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run, last_escalated_at, warned_at)
-     select 'rev_demo00000001', $1, at, 'polling', 'warn', 0, '{}', at, 0, false, at, at from (select now() - interval '26 hours' as at) then_`,
+       select now() - interval '26 hours', 'application.warned', 'service', 'suspension-rule', 'job', account_id, id, '{}' from applications where id = $1)
+     insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at, last_escalated_at, warned_at)
+     select 'rev_demo00000001', $1, at, 'polling', 'warn', 0, '{}', '{}', at, at, at from (select now() - interval '26 hours' as at) then_`,
     [id],
   )
   await db.query(

@@ -4,7 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { networkOf } from '../../../src/core/network.ts'
 import { spanOf } from '../../../src/core/reviews/evidence.ts'
-import { defaultThresholds, type Thresholds } from '../../../src/core/reviews/suspension.ts'
+import type { Thresholds } from '../../../src/core/reviews/suspension.ts'
 import { addEarlyPolls, forgetEarlyPolls } from '../../../src/store/reviews/early-polls.ts'
 import { listSuspects, readFactor, readReports, readWindows } from '../../../src/store/reviews/evidence.ts'
 import { readOverloads } from '../../../src/store/reviews/overloads.ts'
@@ -12,6 +12,7 @@ import { gatherWindows, type Observation } from '../../model/evidence-windows.ts
 import { makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { NOW } from '../../rig/records.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
+import { defaultThresholds } from '../../rig/thresholds.ts'
 
 const MINUTE = 60_000
 const DAY = 1_440 * MINUTE
@@ -149,9 +150,9 @@ it('agrees with the model on random grants, early polls, overloads and decisions
 
 function insertClosedReview(closedAt: number) {
   return service.database.query(
-    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, judged_at, rule_version, dry_run,
+    `insert into reviews (id, application_id, opened_at, reason, verdict, harm, evidence, thresholds, judged_at,
        last_escalated_at, closed_at)
-     values ('rev_000000000000', $1, $2, 'polling', 'warn', 1, '{}', $2, 0, false, $2, $2)`,
+     values ('rev_000000000000', $1, $2, 'polling', 'warn', 1, '{}', '{}', $2, $2, $2)`,
     [applicationId, new Date(closedAt)],
   )
 }
