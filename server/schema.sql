@@ -773,24 +773,23 @@ CREATE TABLE public.review_decisions (
     operators text[] NOT NULL,
     confirmed_by text,
     confirmed_at timestamp with time zone,
-    undone_by text,
-    undone_at timestamp with time zone,
-    revoked integer DEFAULT 0 NOT NULL,
+    withdrawn_by text,
+    withdrawn_at timestamp with time zone,
+    grants integer DEFAULT 0 NOT NULL,
     took_effect_at timestamp with time zone,
-    previous_state jsonb,
     seen text NOT NULL,
     CONSTRAINT review_decisions_confirmed_by_whom CHECK (((confirmed_at IS NULL) = (confirmed_by IS NULL))),
     CONSTRAINT review_decisions_confirmed_only_if_needed CHECK ((needs_second OR (confirmed_by IS NULL))),
-    CONSTRAINT review_decisions_decision_check CHECK ((decision = ANY (ARRAY['reinstate'::text, 'reinstate_slower'::text, 'keep'::text, 'keep_and_revoke'::text]))),
+    CONSTRAINT review_decisions_decision_check CHECK ((decision = ANY (ARRAY['reinstate'::text, 'reinstate_slower'::text, 'reinstate_and_restore'::text, 'keep'::text, 'keep_and_revoke'::text]))),
     CONSTRAINT review_decisions_effect_after_confirmation CHECK (((took_effect_at IS NULL) OR (NOT needs_second) OR (confirmed_at IS NOT NULL))),
-    CONSTRAINT review_decisions_effect_has_previous_state CHECK (((took_effect_at IS NULL) = (previous_state IS NULL))),
     CONSTRAINT review_decisions_id_check CHECK ((id ~ '^dec_[0-9a-z]{12}$'::text)),
     CONSTRAINT review_decisions_interval_seconds_check CHECK (((interval_seconds >= 1) AND (interval_seconds <= 300))),
     CONSTRAINT review_decisions_reason_check CHECK ((reason = ANY (ARRAY['fixed'::text, 'mistaken'::text, 'stolen_secret'::text, 'broken_firmware'::text, 'phishing'::text, 'no_answer'::text, 'other'::text]))),
     CONSTRAINT review_decisions_second_is_another CHECK ((confirmed_by <> decided_by)),
     CONSTRAINT review_decisions_second_was_operator CHECK ((confirmed_by = ANY (operators))),
     CONSTRAINT review_decisions_slower_has_interval CHECK (((decision = 'reinstate_slower'::text) = (interval_seconds IS NOT NULL))),
-    CONSTRAINT review_decisions_undone_by_whom CHECK (((undone_at IS NULL) = (undone_by IS NULL))),
+    CONSTRAINT review_decisions_withdrawn_by_whom CHECK (((withdrawn_at IS NULL) = (withdrawn_by IS NULL))),
+    CONSTRAINT review_decisions_withdrawn_without_effect CHECK (((withdrawn_at IS NULL) OR (took_effect_at IS NULL))),
     CONSTRAINT review_decisions_words_check CHECK (((length(words) >= 1) AND (length(words) <= 2000)))
 );
 
@@ -1304,7 +1303,7 @@ CREATE INDEX publisher_checks_at_idx ON public.publisher_checks USING btree (at)
 
 CREATE INDEX refusal_counts_hour_idx ON public.refusal_counts USING btree (hour);
 
-CREATE UNIQUE INDEX review_decisions_one_waiting_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (undone_at IS NULL));
+CREATE UNIQUE INDEX review_decisions_one_waiting_idx ON public.review_decisions USING btree (review_id) WHERE ((took_effect_at IS NULL) AND (withdrawn_at IS NULL));
 
 CREATE INDEX review_decisions_review_id_decided_at_idx ON public.review_decisions USING btree (review_id, decided_at);
 
@@ -1495,7 +1494,7 @@ ALTER TABLE ONLY public.review_decisions
     ADD CONSTRAINT review_decisions_review_id_fkey FOREIGN KEY (review_id) REFERENCES public.reviews(id);
 
 ALTER TABLE ONLY public.review_decisions
-    ADD CONSTRAINT review_decisions_undone_by_fkey FOREIGN KEY (undone_by) REFERENCES public.users(id);
+    ADD CONSTRAINT review_decisions_withdrawn_by_fkey FOREIGN KEY (withdrawn_by) REFERENCES public.users(id);
 
 ALTER TABLE ONLY public.reviews
     ADD CONSTRAINT reviews_appealed_by_fkey FOREIGN KEY (appealed_by) REFERENCES public.users(id) ON DELETE SET NULL;

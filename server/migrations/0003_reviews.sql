@@ -43,7 +43,7 @@ create table review_decisions (
   decided_at       timestamptz not null,
   decided_by       text not null constraint review_decisions_decided_by_fkey references users,
   decision         text not null constraint review_decisions_decision_check
-                   check (decision in ('reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke')),
+                   check (decision in ('reinstate', 'reinstate_slower', 'reinstate_and_restore', 'keep', 'keep_and_revoke')),
   reason           text not null constraint review_decisions_reason_check check (reason in (
     'fixed', 'mistaken', 'stolen_secret', 'broken_firmware', 'phishing', 'no_answer', 'other')),
   words            text not null constraint review_decisions_words_check check (length(words) between 1 and 2000),
@@ -55,22 +55,22 @@ create table review_decisions (
   operators        text[] not null,
   confirmed_by     text constraint review_decisions_confirmed_by_fkey references users,
   confirmed_at     timestamptz,
-  undone_by        text constraint review_decisions_undone_by_fkey references users,
-  undone_at        timestamptz,
-  revoked          integer not null default 0,
+  -- Before a second operator confirmed it.
+  withdrawn_by     text constraint review_decisions_withdrawn_by_fkey references users,
+  withdrawn_at     timestamptz,
+  -- Number of grants that it revoked or restored.
+  grants           integer not null default 0,
   -- Null while a second operator has to confirm.
   took_effect_at   timestamptz,
-  -- State of the application before the decision, to undo it.
-  previous_state   jsonb,
   -- The facts that the decision is based on (flows/reviews/decide.ts): a second operator sees whether they still hold.
   seen             text not null,
   constraint review_decisions_second_is_another check (confirmed_by <> decided_by),
   constraint review_decisions_second_was_operator check (confirmed_by = any (operators)),
   constraint review_decisions_slower_has_interval check ((decision = 'reinstate_slower') = (interval_seconds is not null)),
   constraint review_decisions_confirmed_by_whom check ((confirmed_at is null) = (confirmed_by is null)),
-  constraint review_decisions_undone_by_whom check ((undone_at is null) = (undone_by is null)),
+  constraint review_decisions_withdrawn_by_whom check ((withdrawn_at is null) = (withdrawn_by is null)),
+  constraint review_decisions_withdrawn_without_effect check (withdrawn_at is null or took_effect_at is null),
   constraint review_decisions_confirmed_only_if_needed check (needs_second or confirmed_by is null),
-  constraint review_decisions_effect_has_previous_state check ((took_effect_at is null) = (previous_state is null)),
   constraint review_decisions_effect_after_confirmation
     check (took_effect_at is null or not needs_second or confirmed_at is not null)
 );
@@ -78,7 +78,7 @@ create table review_decisions (
 create index review_decisions_review_id_decided_at_idx on review_decisions (review_id, decided_at);
 -- At most one decision of a review waits for a second operator.
 create unique index review_decisions_one_waiting_idx on review_decisions (review_id)
-  where took_effect_at is null and undone_at is null;
+  where took_effect_at is null and withdrawn_at is null;
 
 -- Minutes in which the service was overloaded: early polls in them are not held against applications.
 create table overloads (

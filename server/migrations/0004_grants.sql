@@ -39,7 +39,7 @@ create table grants (
     'credential_reported', 'key_retired', 'never_collected', 'password_changed', 'refresh_token_reused',
     'removed_by_administrator', 'removed_by_operator', 'removed_by_user', 'revoked_by_application', 'revoked_by_review', 'test_mode_ended',
     'user_disabled', 'user_erased', 'user_reset')),
-  -- Revoked by this decision; restored if it is undone.
+  -- Revoked by this decision; a later one can restore it.
   revoked_by_decision text constraint grants_revoked_by_decision_fkey references review_decisions,
   constraint grants_key_change_complete check ((key_changed_at is null) = (previous_key_id is null)),
   constraint grants_one_origin check ((device_code_id is null) <> (dialog_id is null)),

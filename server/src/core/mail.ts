@@ -155,7 +155,7 @@ export type SecondDecisionNotification = {
 }
 
 export type ReviewNotification = {
-  readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'kept' | 'revoked' | 'undone'
+  readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'restored' | 'kept' | 'revoked'
   readonly applicationId: string
   readonly application: string
   /** State after the event. */

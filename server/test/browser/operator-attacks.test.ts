@@ -48,9 +48,8 @@ async function writeEverywhere(): Promise<string> {
   )
   const watched = `app_${'1'.padStart(12, '0')}`
   await database.query(
-    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, seen, took_effect_at, previous_state,
-       undone_at, undone_by, operators)
-     select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '{}', '', now(), '{}', now(), $2, array[$2]
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, seen, took_effect_at, operators)
+     select ${id('dec')}, $1, now(), $2, 'keep', 'other', words, false, '{}', '', now(), array[$2]
      from unnest($3::text[]) with ordinality as made(words, n)`,
     [watched.replace('app', 'rev'), operator?.id, texts.slice(0, SHOWN)],
   )

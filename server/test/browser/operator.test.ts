@@ -163,7 +163,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     expect(timeline).toContain(t('operator.fact_suspended'))
   })
 
-  test('reinstating it sends its developer a mail with the message and the figures; undoing it sends another', async () => {
+  test('reinstating it sends its developer a mail with the message and the figures; suspending it again sends another', async () => {
     const { own, ann, olga } = browsing.northwind
     const page = await openConsole(olga)
     await openApplication(page, 'Order Board')
@@ -185,10 +185,11 @@ describe('an application whose devices poll much too fast, and a reported one', 
     await link(page, 'Order Board')
     const past = page.locator('section[aria-labelledby=decisions]')
     expect(await textOf(past)).toContain(words)
-    await past.getByRole('button', { name: t('operator.undo') }).click()
-    await shows(page, t('operator.notice_undone'))
+    const again = { reason: t('suspension_reason.mistaken'), words: 'It was another application.' }
+    await decide(page, { decision: t('operator.running_keep'), ...again })
+    await shows(page, t('operator.notice_decided'))
     await shows(page, t('operator.state_suspended'))
-    await mailbox.waitFor(({ to, subject }) => to === ann.email && subject.includes(' undone'), MAILS_MS)
+    await mailbox.waitFor(({ to, subject }) => to === ann.email && subject.includes('until further notice'), MAILS_MS)
     await expect.poll(async () => (await asks(own.board)).status, { timeout: 30_000 }).toBe(403)
   })
 
@@ -217,7 +218,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
 })
 
 describe('an operator', () => {
-  test('revokes all grants only after a confirmation, and can undo it', async () => {
+  test('revokes all grants only after a confirmation, and can restore them', async () => {
     const { northwind } = browsing
     const { service, gus, olga } = northwind
     const { settled } = await reviewed(northwind)
@@ -243,12 +244,9 @@ describe('an operator', () => {
     await yes.click()
     await shows(page, t('operator.notice_decided'))
     await expect.poll(works, { timeout: 30_000 }).toBe(401)
-    await page
-      .locator('section[aria-labelledby=decisions]')
-      .getByRole('button', { name: t('operator.undo') })
-      .first()
-      .click()
-    await shows(page, t('operator.notice_undone'))
+    const restored = { reason: t('suspension_reason.mistaken'), words: 'It was another one.' }
+    await decide(page, { decision: t('operator.reinstate_and_restore'), ...restored })
+    await shows(page, t('operator.notice_decided'))
     await expect.poll(works, { timeout: 30_000 }).toBe(200)
   })
 

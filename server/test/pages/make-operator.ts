@@ -131,10 +131,9 @@ export function makeDecision(given: Partial<DecisionLine> = {}): DecisionLine {
     needsSecond: false,
     confirmedBy: null,
     confirmedAt: null,
-    undoneBy: null,
-    undoneAt: null,
-    revoked: 0,
-    undoable: true,
+    withdrawnBy: null,
+    withdrawnAt: null,
+    grants: 0,
     ...given,
   }
 }
@@ -165,6 +164,7 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     pollIntervalSeconds: 5,
     usualIntervalSeconds: 5,
     grants: 1_234,
+    restorable: 0,
     review: makeSeenReview(),
     decisions: [],
     timeline: [{ at: NOW, kind: 'application.suspended', by: null, detail: {} }],
@@ -240,15 +240,15 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const at = (path: string) => ({ ...frame, path })
   const review = makeSeenReview({ application: text, account: text, appeal: text })
   const decision = makeDecision({ words: text, by: text })
-  const waiting = { ...decision, id: 'dec_2', needsSecond: true, undoneBy: null }
-  const undone = {
+  const waiting = { ...decision, id: 'dec_2', needsSecond: true }
+  const withdrawn = {
     ...decision,
     id: 'dec_3',
-    undoneBy: text,
-    undoneAt: NOW,
+    withdrawnBy: text,
+    withdrawnAt: NOW,
     confirmedBy: text,
     confirmedAt: NOW,
-    revoked: 4,
+    grants: 4,
   }
   const timeline = [
     { at: NOW, kind: 'application.suspended', by: null, detail: { reason: text } },
@@ -259,7 +259,8 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     account: { slug: 'acme', name: text },
     publisher: { status: 'unverified', name: text },
     review,
-    decisions: [decision, waiting, undone],
+    decisions: [decision, waiting, withdrawn],
+    restorable: 12,
     timeline,
   })
   const wrong = (form: Partial<DecisionForm>) =>

@@ -193,6 +193,7 @@ describe('an application', () => {
   it('offers the decisions that fit its state', () => {
     const offered = (given: Parameters<typeof makeOperatorApplication>[0]) =>
       Array.from(page(given).matchAll(/type="radio"[^>]*|value="(\w+)" type="radio"/g), ([, value]) => value)
+    expect(offered({ restorable: 1 })).toContain('reinstate_and_restore')
     expect(offered({})).toEqual(['reinstate', 'reinstate_slower', 'keep'])
     expect(offered(running)).toEqual(['reinstate', 'reinstate_slower', 'keep'])
     expect(offered({ suspended: false, review: null })).toEqual(['keep', 'reinstate_slower'])
@@ -229,8 +230,8 @@ describe('an application', () => {
       expect(text).toContain(frame.words.t(`second_operator.${problem}`, { by: waiting.by }))
     }
     expect(page({ decisions: [waiting] })).toContain('/operator/application/confirm')
-    const over = { ...waiting, confirmedBy: 'omar@operators.example', confirmedAt: NOW, undoable: false }
-    expect(page({ decisions: [over] })).not.toMatch(/application\/(confirm|undo)/)
+    const over = { ...waiting, confirmedBy: 'omar@operators.example', confirmedAt: NOW }
+    expect(page({ decisions: [over] })).not.toMatch(/application\/(confirm|withdraw)/)
   })
 
   it('shows every figure beside its threshold, and marks those that do not count', () => {

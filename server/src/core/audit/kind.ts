@@ -100,7 +100,7 @@ export const auditKinds = {
   'grant.restored': 'access',
   'review.proposed': 'own_applications',
   'review.decided': 'own_applications',
-  'review.undone': 'own_applications',
+  'review.withdrawn': 'own_applications',
   'webhook.added': 'own_applications',
   'webhook.removed': 'own_applications',
   'webhook.secret_rotated': 'own_applications',

@@ -5,7 +5,14 @@
 import type { Application } from '../applications/application.ts'
 import type { Evidence, Thresholds, Verdict } from './suspension.ts'
 
-export const decisions = ['reinstate', 'reinstate_slower', 'keep', 'keep_and_revoke'] as const
+export const decisions = [
+  'reinstate',
+  'reinstate_slower',
+  /** Also restores the grants that earlier decisions revoked, for `RESTORABLE_MS`. */
+  'reinstate_and_restore',
+  'keep',
+  'keep_and_revoke',
+] as const
 
 export type Decision = (typeof decisions)[number]
 
@@ -24,13 +31,7 @@ export type Reason = (typeof reasons)[number]
 /**
  * Reasons for a warning, suspension or restoration: those of operators, and those of the service and the command line.
  */
-export const suspensionReasons = [
-  ...reasons,
-  'polls_too_fast',
-  'not_decided_in_time',
-  'decision_undone',
-  'by_operator',
-] as const
+export const suspensionReasons = [...reasons, 'polls_too_fast', 'not_decided_in_time', 'by_operator'] as const
 
 export type SuspensionReason = (typeof suspensionReasons)[number]
 
@@ -54,8 +55,8 @@ export function isValidInterval(seconds: number | null, configured: number): boo
   return seconds !== null && Number.isInteger(seconds) && seconds > configured && seconds <= MAX_INTERVAL_SECONDS
 }
 
-/** Time in which a decision can be undone. After it, users who lost access have moved on. */
-export const UNDOABLE_MS = 72 * 60 * 60 * 1000
+/** Time in which revoked grants can be restored. After it, users who lost access have moved on. */
+export const RESTORABLE_MS = 72 * 60 * 60 * 1000
 
 /** `early_polls`: not confirmed by any grant, so anybody who has the secret of the application can cause it. */
 export const reviewReasons = ['polling', 'reports', 'operator', 'early_polls'] as const
@@ -99,7 +100,7 @@ export type ReviewView = ReviewLine & {
 export type DecisionLine = {
   readonly id: string
   readonly at: number
-  /** E-mail address, like `confirmedBy` and `undoneBy`. */
+  /** E-mail address, like `confirmedBy` and `withdrawnBy`. */
   readonly by: string
   readonly decision: Decision
   readonly reason: Reason
@@ -108,16 +109,16 @@ export type DecisionLine = {
   readonly needsSecond: boolean
   readonly confirmedBy: string | null
   readonly confirmedAt: number | null
-  readonly undoneBy: string | null
-  readonly undoneAt: number | null
-  /** Number of grants it revoked. */
-  readonly revoked: number
-  readonly undoable: boolean
+  /** Withdrawn, or replaced by another decision, before it was confirmed. */
+  readonly withdrawnBy: string | null
+  readonly withdrawnAt: number | null
+  /** Number of grants that it revoked or restored. */
+  readonly grants: number
 }
 
 /** Whether a second operator has to confirm the decision before it takes effect. */
-export function waitsForSecond({ needsSecond, confirmedAt, undoneAt }: DecisionLine): boolean {
-  return needsSecond && confirmedAt === null && undoneAt === null
+export function waitsForSecond({ needsSecond, confirmedAt, withdrawnAt }: DecisionLine): boolean {
+  return needsSecond && confirmedAt === null && withdrawnAt === null
 }
 
 /** Time series of an application, for the charts of its review. */
@@ -167,6 +168,8 @@ export type ReviewedApplication = Pick<
   readonly pollIntervalSeconds: number
   /** Live grants. */
   readonly grants: number
+  /** Grants that the decision `reinstate_and_restore` would restore now. */
+  readonly restorable: number
   /** The open review, otherwise the newest. */
   readonly review: ReviewView | null
   readonly decisions: readonly DecisionLine[]
@@ -191,6 +194,7 @@ export function needsSecondOperator({ decision, suspended, reported, widelyUsed 
   switch (decision) {
     case 'reinstate':
     case 'reinstate_slower':
+    case 'reinstate_and_restore':
       return suspended && reported
     case 'keep':
       return false

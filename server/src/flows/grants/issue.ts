@@ -55,7 +55,7 @@ export async function issueFirst(
   const locked = await lockGrant(tx, grantId)
   if (!locked || !isFirstIssue(locked.grant)) return null
   const { grant, secret, holder } = locked
-  // Revoked before: the reason stays, and a review's decision that revoked it can still be undone.
+  // Revoked before: the reason stays, and another decision can still restore what a review's decision revoked.
   if (grant.revokedAt !== null) return null
   if (!isCollectable(grant, holder, now)) {
     await revokeGrant(tx, byApplication(grant.applicationId), grant, endedBy(holder))

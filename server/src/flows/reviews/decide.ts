@@ -1,10 +1,8 @@
 /**
- * Decisions of operators about an application under review: lock, compare with what the operator saw, decide, save,
- * notify the owner. A decision closes the review; flows/reviews/undo.ts reopens it.
+ * Decisions of operators about an application under review: lock, compare with what the operator saw, decide, save. A
+ * decision closes the review when it takes effect. It is changed by another decision.
  */
 import type { Application } from '../../core/applications/application.ts'
-import { byOperator } from '../../core/audit/actor.ts'
-import type { ReviewNotification } from '../../core/mail.ts'
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
 import {
   type Decision,
@@ -12,23 +10,20 @@ import {
   isValidText,
   needsSecondOperator,
   type Reason,
+  waitsForSecond,
 } from '../../core/reviews/review.ts'
-import { figuresOf } from '../../core/reviews/suspension.ts'
 import { createId } from '../../secrets/random.ts'
 import { readUser, type User } from '../../store/accounts/users.ts'
-import { findApplication, markApplicationChanged, setPollInterval } from '../../store/applications/applications.ts'
-import { recordEvent } from '../../store/audit/events.ts'
+import { findApplication } from '../../store/applications/applications.ts'
 import { readClock } from '../../store/device/partitions.ts'
-import { hasLiveGrants, revokeGrants } from '../../store/grants/grants.ts'
+import { hasLiveGrants } from '../../store/grants/grants.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
-  type Before,
   findDecision,
   findWaitingDecision,
   insertDecision,
   markConfirmed,
-  markTakenEffect,
-  markUndone,
+  markWithdrawn,
   type ReviewDecision,
 } from '../../store/reviews/decisions.ts'
 import {
@@ -41,12 +36,11 @@ import {
 } from '../../store/reviews/reviews.ts'
 import type { Forbidden } from '../accounts/administrator.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
-import { setSuspension } from '../applications/manage.ts'
 import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 import { problemOfSecond } from '../operator/second-operator.ts'
-import { notifyOwners } from './notify.ts'
 import { openReviewByHand } from './open.ts'
+import { recordReview, takeEffect } from './take-effect.ts'
 import { thresholdsOf } from './thresholds.ts'
 
 export type DecisionWish = {
@@ -78,7 +72,7 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
     const now = await readClock(tx)
     const review = open ?? (await openReviewByHand(context, tx, application, now))
     const waiting = await findWaitingDecision(tx, review.id)
-    if (waiting) await withdraw(tx, operator, waiting)
+    if (waiting) await markAsWithdrawn(tx, operator, waiting)
     const decision = await propose(context, tx, { operator, application, review, wish })
     if (decision.needsSecond) return { outcome: 'waits_for_second' }
     await takeEffect(tx, { application, review, decision, operator, now })
@@ -93,11 +87,9 @@ export type ConfirmationResult =
 
 export function confirmDecision(context: Context, by: string, decisionId: string): Promise<ConfirmationResult> {
   return asOperator(context, by, async (tx, operator): Promise<ConfirmationResult> => {
-    const known = await findDecision(tx, decisionId)
-    if (known) await lockReviews(tx, known.applicationId)
-    const decision = known && (await findDecision(tx, decisionId))
+    const decision = await lockWaitingDecision(tx, decisionId)
     const application = decision && (await findLiving(tx, decision.applicationId))
-    if (!application || decision.tookEffectAt !== null || decision.undoneAt !== null) return { outcome: 'not_found' }
+    if (!application) return { outcome: 'not_found' }
     const problem = await problemOfSecond(tx, decision, operator.id)
     if (problem) return { outcome: 'not_eligible', problem }
     const review = await findOpenReview(tx, application.id)
@@ -109,6 +101,33 @@ export function confirmDecision(context: Context, by: string, decisionId: string
     await notifyOperators(tx, application, decision, operator)
     return { outcome: 'decided' }
   })
+}
+
+export type WithdrawalResult = { readonly outcome: 'withdrawn' | 'not_found' } | Forbidden
+
+/** Withdraws a decision that waits for a second operator; any operator may. */
+export function withdrawDecision(context: Context, by: string, decisionId: string): Promise<WithdrawalResult> {
+  return asOperator(context, by, async (tx, operator): Promise<WithdrawalResult> => {
+    const decision = await lockWaitingDecision(tx, decisionId)
+    const review = decision && (await findReview(tx, decision.reviewId))
+    if (!review) return { outcome: 'not_found' }
+    await markAsWithdrawn(tx, operator, decision)
+    await saveReview(tx, { ...review, version: review.version + 1 })
+    return { outcome: 'withdrawn' }
+  })
+}
+
+async function lockWaitingDecision(tx: Transaction, id: string): Promise<ReviewDecision | null> {
+  const known = await findDecision(tx, id)
+  if (!known) return null
+  await lockReviews(tx, known.applicationId)
+  const decision = await findDecision(tx, id)
+  return decision && waitsForSecond(decision) ? decision : null
+}
+
+async function markAsWithdrawn(tx: Transaction, operator: User, decision: ReviewDecision): Promise<void> {
+  await markWithdrawn(tx, decision.id, operator.id)
+  await recordReview(tx, 'review.withdrawn', operator, decision)
 }
 
 /** Why this operator may not confirm the decision; null: they may, or there is no such decision. For the page. */
@@ -151,11 +170,6 @@ function isFit({ config }: Context, wish: DecisionWish): boolean {
   )
 }
 
-async function withdraw(tx: Transaction, operator: User, waiting: ReviewDecision): Promise<void> {
-  await markUndone(tx, waiting.id, operator.id)
-  await recordReview(tx, 'review.undone', operator, waiting, { withdrawn: true })
-}
-
 type Proposal = {
   readonly operator: User
   readonly application: Application
@@ -195,75 +209,4 @@ async function propose(
     await notifyOperators(tx, application, proposed, operator)
   }
   return proposed
-}
-
-type Effect = {
-  readonly application: Application
-  readonly review: Review
-  readonly decision: ReviewDecision
-  /** The operator whose decision or confirmation made it take effect. */
-  readonly operator: User
-  readonly now: number
-}
-
-const NOTIFICATIONS: Readonly<Record<Decision, ReviewNotification['what']>> = {
-  reinstate: 'reinstated',
-  reinstate_slower: 'slowed',
-  keep: 'kept',
-  keep_and_revoke: 'revoked',
-}
-
-async function takeEffect(tx: Transaction, { application, review, decision, operator, now }: Effect): Promise<void> {
-  const suspended = decision.decision === 'keep' || decision.decision === 'keep_and_revoke'
-  const detail = { reason: decision.reason, review: review.id, decision: decision.id }
-  const before = suspensionOf(application, review, now)
-  if (application.suspended !== suspended)
-    await setSuspension(tx, byOperator(operator.id), application.id, suspended, detail)
-  else await markApplicationChanged(tx, application.id)
-  // A reinstated application gets the default interval, or the slower one of this decision. A suspended one keeps its
-  // own.
-  if (!suspended) await setPollInterval(tx, application.id, decision.intervalSeconds)
-  const revoked = await revokeUntilUndone(tx, operator, application.id, decision)
-  await markTakenEffect(tx, decision.id, before, revoked)
-  const { version } = review
-  await saveReview(tx, { ...review, closedAt: now, suspensionEndsAt: null, version: version + 1 })
-  await recordReview(tx, 'review.decided', operator, decision, { revoked })
-  const { reason, words, intervalSeconds } = decision
-  const figures = figuresOf(review.evidence, review.thresholds)
-  await notifyOwners(tx, application, {
-    what: NOTIFICATIONS[decision.decision],
-    ...{ suspended, reason, words, intervalSeconds, figures },
-  })
-}
-
-/**
- * For `keep_and_revoke`: revokes every live grant of the application until the decision is undone. Returns how many.
- */
-async function revokeUntilUndone(
-  tx: Transaction,
-  operator: User,
-  applicationId: string,
-  { id, decision }: ReviewDecision,
-): Promise<number> {
-  if (decision !== 'keep_and_revoke') return 0
-  return revokeGrants(tx, byOperator(operator.id), { applicationId, decisionId: id }, 'revoked_by_review')
-}
-
-function suspensionOf(application: Application, { suspensionEndsAt }: Review, now: number): Before {
-  const { suspended, pollIntervalSeconds } = application
-  const suspensionLeftMs = suspensionEndsAt === null ? null : Math.max(0, suspensionEndsAt - now)
-  return { suspended, pollIntervalSeconds, suspensionLeftMs }
-}
-
-/** Recorded in the log of the operators' own account: the owner learns what was decided, not by whom. */
-export function recordReview(
-  tx: Transaction,
-  kind: 'review.proposed' | 'review.decided' | 'review.undone',
-  operator: User,
-  decision: ReviewDecision,
-  more: Readonly<Record<string, unknown>> = {},
-): Promise<void> {
-  const { id, reviewId, applicationId, reason } = decision
-  const detail = { review: reviewId, decision: id, decided: decision.decision, reason, ...more }
-  return recordEvent(tx, { kind, actor: byOperator(operator.id), accountId: operator.accountId, applicationId, detail })
 }

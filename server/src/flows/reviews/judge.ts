@@ -23,7 +23,7 @@ import { findApplication } from '../../store/applications/applications.ts'
 import { hasEventOfToday, recordEvent } from '../../store/audit/events.ts'
 import { readClock } from '../../store/device/partitions.ts'
 import { allowLongQueries, type Transaction } from '../../store/postgres/postgres.ts'
-import { findDecisionInEffect, findWaitingDecision } from '../../store/reviews/decisions.ts'
+import { findWaitingDecision, readLastEffect } from '../../store/reviews/decisions.ts'
 import { listPollCounts, listSuspects } from '../../store/reviews/evidence.ts'
 import {
   findNewestReview,
@@ -135,7 +135,7 @@ async function mayShowEarlyPolls(
 ): Promise<boolean> {
   if (open) return open.reason === 'early_polls'
   if (suspended) return false
-  return !isQuiet((await findDecisionInEffect(tx, id))?.tookEffectAt ?? null, now)
+  return !isQuiet(await readLastEffect(tx, id), now)
 }
 
 function reasonOf(reasons: Finding['reasons']): ReviewReason {

@@ -1,14 +1,14 @@
 /**
- * Reviews of applications, as operators read them. Decisions are in decide.ts and undo.ts, appeals in appeal.ts.
+ * Reviews of applications, as operators read them. Decisions are in decide.ts, appeals in appeal.ts.
  * docs/operations.md, "When an application polls too fast".
  */
 import { pollIntervalOf } from '../../core/applications/application.ts'
-import type { DecisionLine, ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
+import type { ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
 import { peopleTouched } from '../../core/reviews/suspension.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { readMinutes } from '../../store/applications/series.ts'
 import { allowLongQueries, type Queryable } from '../../store/postgres/postgres.ts'
-import { type ListedDecision, listDecisions } from '../../store/reviews/decisions.ts'
+import { listDecisions } from '../../store/reviews/decisions.ts'
 import { readReports } from '../../store/reviews/evidence.ts'
 import { findReviewedApplication, readTimeline } from '../../store/reviews/reviewed-applications.ts'
 import {
@@ -20,7 +20,6 @@ import {
 } from '../../store/reviews/reviews.ts'
 import { readDaySeries } from '../applications/days.ts'
 import type { Context } from '../context.ts'
-import { isUndoable } from './undo.ts'
 
 /** Most harmful first, and those closed last first. */
 export const usualReviewOrder = {
@@ -83,22 +82,10 @@ async function readWithLongTimeout(
       warnedAt: review.warnedAt,
       appeal: review.appeal,
     },
-    decisions: (await listDecisions(db, applicationId)).map((each) => decisionLineOf(each, readAt)),
+    decisions: await listDecisions(db, applicationId),
     timeline: await readTimeline(db, applicationId),
     series: await readSeries(context, db, applicationId),
     reportsByAccounts: (await readReports(db, [applicationId], readAt)).get(applicationId) ?? 0,
-  }
-}
-
-function decisionLineOf(decision: ListedDecision, now: number): DecisionLine {
-  const { id, at, decision: decided, reason, words, intervalSeconds, needsSecond } = decision
-  const { confirmedAt, undoneAt, revoked, tookEffectAt, inEffect } = decision
-  return {
-    ...{ id, at, decision: decided, reason, words, intervalSeconds, needsSecond, confirmedAt, undoneAt, revoked },
-    by: decision.byEmail,
-    confirmedBy: decision.confirmedByEmail,
-    undoneBy: decision.undoneByEmail,
-    undoable: isUndoable(decision, now) && (tookEffectAt === null || inEffect),
   }
 }
 

@@ -4,7 +4,7 @@
  */
 import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { operatorKeyRoutes } from '../manage/key-routes.ts'
-import { confirm, decide, showReviewedApplication, showReviews, undo } from '../reviews/handlers.ts'
+import { confirm, decide, showReviewedApplication, showReviews, withdraw } from '../reviews/handlers.ts'
 import type { PageRoute } from '../route.ts'
 import { acceptChange, declineChange, showChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
@@ -37,9 +37,9 @@ export const operatorRoutes: readonly PageRoute[] = [
   },
   {
     method: 'POST',
-    path: '/operator/application/undo',
+    path: '/operator/application/withdraw',
     access: 'operator',
-    handler: undo,
+    handler: withdraw,
     bound: ['application', 'decision'],
     from: '/operator/application?application={application}',
     fresh: true,

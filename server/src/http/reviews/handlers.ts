@@ -9,14 +9,13 @@ import {
   waitsForSecond,
 } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
-import { confirmDecision, decideReview, readConfirmationProblem } from '../../flows/reviews/decide.ts'
+import { confirmDecision, decideReview, readConfirmationProblem, withdrawDecision } from '../../flows/reviews/decide.ts'
 import {
   listReviews,
   readReviewedApplication,
   type SeenApplication,
   usualReviewOrder,
 } from '../../flows/reviews/list.ts'
-import { undoDecision } from '../../flows/reviews/undo.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
@@ -33,7 +32,7 @@ export const showReviews: PageHandler<UserRequest> = async (context, { fields, n
   return { page: operatorReviewsPage(frame, { filter, wish, reviews, now }) }
 }
 
-const NOTICES: readonly OperatorApplicationModel['notice'][] = ['decided', 'waits_for_second', 'confirmed', 'undone']
+const NOTICES: readonly OperatorApplicationModel['notice'][] = ['decided', 'waits_for_second', 'confirmed', 'withdrawn']
 
 export const showReviewedApplication: PageHandler<UserRequest> = (context, request) =>
   reviewedPage(context, request, null, null)
@@ -94,12 +93,9 @@ export const confirm: PageHandler<UserRequest> = async (context, request) => {
   return { refusal: outcome }
 }
 
-export const undo: PageHandler<UserRequest> = async (context, request) => {
-  const { fields, sessionUser } = request
-  const { outcome } = await undoDecision(context, sessionUser.id, fields.get('decision') ?? '')
-  if (outcome === 'undone') return toPage(fields.get('application') ?? '', 'undone')
-  if (outcome === 'too_late') return reviewedPage(context, request, null, outcome)
-  return outcome === 'forbidden' ? reviewedPage(context, request, null, 'not_yours') : { refusal: outcome }
+export const withdraw: PageHandler<UserRequest> = async (context, { fields, sessionUser }) => {
+  const { outcome } = await withdrawDecision(context, sessionUser.id, fields.get('decision') ?? '')
+  return outcome === 'withdrawn' ? toPage(fields.get('application') ?? '', outcome) : { refusal: outcome }
 }
 
 function toPage(applicationId: string, notice: NonNullable<OperatorApplicationModel['notice']>): PageAnswer {

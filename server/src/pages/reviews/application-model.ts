@@ -10,6 +10,6 @@ export type OperatorApplicationModel = ReviewedApplication & {
   readonly form: DecisionForm | null
   /** Why the operator who views the page may not confirm the waiting decision; null: they may, or none waits. */
   readonly confirmationProblem: ConfirmationProblem | null
-  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'undone'
-  readonly problem: null | 'stale' | 'not_eligible' | 'too_late' | 'not_yours'
+  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'withdrawn'
+  readonly problem: null | 'stale' | 'not_eligible'
 }

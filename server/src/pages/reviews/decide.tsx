@@ -18,15 +18,21 @@ type Offer = { readonly decision: Decision; readonly label: string; readonly hin
 
 /** Decisions that fit the current state. Revoking all grants has a form of its own that asks for confirmation. */
 function offersFor(words: Words, model: OperatorApplicationModel): readonly Offer[] {
-  const { suspended, review, pollIntervalSeconds, usualIntervalSeconds: seconds } = model
+  const { suspended, review, pollIntervalSeconds, usualIntervalSeconds: seconds, restorable: grants } = model
   const how = suspended ? 'suspended' : 'running'
   const offer = (decision: 'reinstate' | 'reinstate_slower' | 'keep'): Offer => ({
     decision,
     label: words.t(`operator.${how}_${decision}`),
     hint: words.t(`operator.${how}_${decision}_hint`),
   })
+  const restore: Offer = {
+    decision: 'reinstate_and_restore',
+    label: words.t('operator.reinstate_and_restore'),
+    hint: words.t('operator.reinstate_and_restore_hint', { grants }),
+  }
+  const restoring = grants > 0 ? [restore] : []
   if (suspended || (review !== null && review.closedAt === null)) {
-    return [offer('reinstate'), offer('reinstate_slower'), offer('keep')]
+    return [offer('reinstate'), offer('reinstate_slower'), ...restoring, offer('keep')]
   }
   const slower = { ...offer('reinstate_slower'), label: words.t('operator.quiet_reinstate_slower') }
   const usual: Offer = {
@@ -34,7 +40,7 @@ function offersFor(words: Words, model: OperatorApplicationModel): readonly Offe
     label: words.t('operator.quiet_reinstate'),
     hint: words.t('operator.quiet_reinstate_hint', { seconds }),
   }
-  return [offer('keep'), slower, ...(pollIntervalSeconds === seconds ? [] : [usual])]
+  return [offer('keep'), slower, ...restoring, ...(pollIntervalSeconds === seconds ? [] : [usual])]
 }
 
 /** Id of the field that the form's problem is about. */

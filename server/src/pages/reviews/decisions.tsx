@@ -1,4 +1,4 @@
-/** Past decisions about an application: operator, reason, text; those that wait for a second operator; and Undo. */
+/** Past decisions about an application: operator, reason, text; and those that wait for a second operator. */
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
 import { type DecisionLine, waitsForSecond } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
@@ -30,12 +30,14 @@ export function PastDecisions({ frame, applicationId, decisions, confirmationPro
             {some.map((decision) => (
               <li key={decision.id}>
                 <What words={words} decision={decision} />
-                <Actions
-                  frame={frame}
-                  applicationId={applicationId}
-                  decision={decision}
-                  confirmationProblem={confirmationProblem}
-                />
+                {waitsForSecond(decision) && (
+                  <Actions
+                    frame={frame}
+                    applicationId={applicationId}
+                    decision={decision}
+                    confirmationProblem={confirmationProblem}
+                  />
+                )}
               </li>
             ))}
           </ol>
@@ -46,18 +48,19 @@ export function PastDecisions({ frame, applicationId, decisions, confirmationPro
 }
 
 function What({ words, decision }: { readonly words: Words; readonly decision: DecisionLine }) {
-  const { by, at, reason, intervalSeconds, revoked, confirmedBy, undoneBy, undoneAt } = decision
+  const { by, at, reason, intervalSeconds, grants, confirmedBy, withdrawnBy, withdrawnAt } = decision
   return (
     <div class="stack tight">
       <div class="heading">
         <h3>{words.t(`operator.decided_${decision.decision}`)}</h3>
         {waitsForSecond(decision) && <span class="badge warning">{words.t('operator.waits')}</span>}
-        {undoneAt !== null && <span class="badge">{words.t('operator.undone')}</span>}
+        {withdrawnAt !== null && <span class="badge">{words.t('operator.withdrawn')}</span>}
       </div>
       <p>
         {words.t(`suspension_reason.${reason}`)}
         {intervalSeconds !== null && ` · ${words.t('operator.interval_is', { seconds: intervalSeconds })}`}
-        {revoked > 0 && ` · ${words.t('operator.revoked', { grants: revoked })}`}
+        {grants > 0 &&
+          ` · ${words.t(decision.decision === 'keep_and_revoke' ? 'operator.revoked' : 'operator.restored', { grants })}`}
       </p>
       <div class="says">
         <blockquote dir="auto" class="spoken">
@@ -67,7 +70,7 @@ function What({ words, decision }: { readonly words: Words; readonly decision: D
       <p class="hint">
         {words.t('operator.by', { who: by })} · <Moment words={words} ms={at} />
         {confirmedBy !== null && ` · ${words.t('operator.confirmed_by', { who: confirmedBy })}`}
-        {undoneBy !== null && ` · ${words.t('operator.undone_by', { who: undoneBy })}`}
+        {withdrawnBy !== null && ` · ${words.t('operator.withdrawn_by', { who: withdrawnBy })}`}
       </p>
     </div>
   )
@@ -75,29 +78,26 @@ function What({ words, decision }: { readonly words: Words; readonly decision: D
 
 type ActionsProps = Omit<ListProps, 'decisions'> & { readonly decision: DecisionLine }
 
+/** Of the decision that waits. */
 function Actions({ frame, applicationId, decision, confirmationProblem }: ActionsProps) {
   const { words } = frame
   const bound = { application: applicationId, decision: decision.id }
-  const waits = waitsForSecond(decision)
   return (
     <div class="stack tight">
-      {waits && confirmationProblem && (
+      {confirmationProblem ? (
         <p class="hint">{words.t(`second_operator.${confirmationProblem}`, { by: decision.by })}</p>
-      )}
-      {waits && !confirmationProblem && (
+      ) : (
         <Form frame={frame} action="/operator/application/confirm" bound={bound}>
           <button type="submit" class="button">
             {words.t('operator.confirm')}
           </button>
         </Form>
       )}
-      {decision.undoable && (
-        <Form frame={frame} action="/operator/application/undo" bound={bound}>
-          <button type="submit" class="button quiet">
-            {words.t(waits ? 'operator.withdraw' : 'operator.undo')}
-          </button>
-        </Form>
-      )}
+      <Form frame={frame} action="/operator/application/withdraw" bound={bound}>
+        <button type="submit" class="button quiet">
+          {words.t('operator.withdraw')}
+        </button>
+      </Form>
     </div>
   )
 }

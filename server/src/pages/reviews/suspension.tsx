@@ -1,5 +1,5 @@
 /** Summary at the top of an application's page for operators: what is wrong, and what happens without a decision. */
-import type { DecisionLine, ReviewView } from '../../core/reviews/review.ts'
+import { type DecisionLine, type ReviewView, waitsForSecond } from '../../core/reviews/review.ts'
 import { Moment } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
@@ -40,12 +40,13 @@ function reasonInFull(words: Words, review: ReviewView): string {
 
 /** The decision that waits for confirmation by a second operator. */
 function waitingOf({ decisions }: OperatorApplicationModel): DecisionLine | undefined {
-  return decisions.find(({ needsSecond, confirmedAt, undoneAt }) => needsSecond && !confirmedAt && !undoneAt)
+  return decisions.find(waitsForSecond)
 }
 
 /** The same text as the option in the decision form. */
 function decisionText(words: Words, { decision }: DecisionLine, suspended: boolean): string {
   if (decision === 'keep_and_revoke') return words.t('operator.end_all')
+  if (decision === 'reinstate_and_restore') return words.t('operator.reinstate_and_restore')
   return words.t(`operator.${suspended ? 'suspended' : 'running'}_${decision}`)
 }
 

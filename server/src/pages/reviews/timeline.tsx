@@ -24,7 +24,7 @@ const KNOWN: Readonly<Record<string, MessageKey>> = {
   'application.judged': 'operator.fact_judged',
   'review.proposed': 'operator.fact_review_proposed',
   'review.decided': 'operator.fact_review_decided',
-  'review.undone': 'operator.fact_review_undone',
+  'review.withdrawn': 'operator.fact_review_withdrawn',
 }
 
 /** Kinds whose actor is not shown to operators. */

@@ -14,7 +14,7 @@ import type { Queryable, Transaction } from '../postgres/postgres.ts'
 export async function hasDecided(db: Queryable, id: string): Promise<boolean> {
   const { rows } = await db.query<{ decided: boolean }>(
     `select exists (select from operator_changes where account_id = $1)
-       or exists (select from review_decisions d join users u on u.id in (d.decided_by, d.confirmed_by, d.undone_by)
+       or exists (select from review_decisions d join users u on u.id in (d.decided_by, d.confirmed_by, d.withdrawn_by)
          where u.account_id = $1) as decided`,
     [id],
   )

@@ -5,7 +5,7 @@ import type { Queryable, Transaction } from '../postgres/postgres.ts'
 export async function hasDecidedAsOperator(db: Queryable, userId: string): Promise<boolean> {
   const { rows } = await db.query<{ decided: boolean }>(
     `select exists (select from operator_changes where $1 in (user_id, proposed_by, decided_by))
-       or exists (select from review_decisions where $1 in (decided_by, confirmed_by, undone_by)) as decided`,
+       or exists (select from review_decisions where $1 in (decided_by, confirmed_by, withdrawn_by)) as decided`,
     [userId],
   )
   return rows[0]?.decided ?? false

@@ -234,7 +234,7 @@ export async function markRevoked(tx: Transaction, id: string, reason: Revocatio
   return rowCount === 1
 }
 
-/** A second revocation, for another reason than the review: undoing the review no longer restores the grant. */
+/** A second revocation, for another reason than the review: no decision can restore the grant any more. */
 async function makeFinal(
   tx: Transaction,
   [condition, of]: readonly [string, string],
@@ -287,7 +287,7 @@ export async function restoreGrants(
 
 /** Grants that are revoked together. */
 export type Revocation =
-  /** With a decision: revoked until that decision is undone. */
+  /** With a decision: revoked by it, and restorable. */
   | { readonly applicationId: string; readonly decisionId?: string }
   /** Token sets of a user only: access keys stay valid until they are revoked one by one. */
   | { readonly tokenSetsOf: string }

@@ -1,11 +1,12 @@
 /** An application as operators see it: its account, its number of grants and its history. */
 import type { Application, Publisher } from '../../core/applications/application.ts'
-import type { ReviewedApplication, TimelineEvent } from '../../core/reviews/review.ts'
+import { RESTORABLE_MS, type ReviewedApplication, type TimelineEvent } from '../../core/reviews/review.ts'
 import { publisherFrom } from '../applications/applications.ts'
 import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
+import { revokingDecisions } from './decisions.ts'
 import { OPEN_REVIEW, SEEN } from './reviews.ts'
 
-type Found = Pick<ReviewedApplication, 'account' | 'createdAt' | 'grants'> &
+type Found = Pick<ReviewedApplication, 'account' | 'createdAt' | 'grants' | 'restorable'> &
   Pick<Application, 'id' | 'name' | 'publisher' | 'suspended' | 'deviceFlow' | 'public' | 'pollIntervalSeconds'> & {
     /** `SEEN`. */
     readonly seen: string
@@ -27,6 +28,7 @@ export async function findReviewedApplication(db: Queryable, id: string): Promis
        a.suspended_at is not null as suspended, a.device_flow as "deviceFlow", a.public_client as public,
        a.poll_interval_seconds as "pollIntervalSeconds", c.slug, c.name as account_name,
        (select count(*) from grants g where g.application_id = a.id and g.revoked_at is null) as grants,
+       (select count(*) from grants g where g.revoked_by_decision in (${revokingDecisions('a.id', RESTORABLE_MS)})) as restorable,
        ${SEEN} as seen, now() as "readAt"
      from applications a join accounts c on c.id = a.account_id ${OPEN_REVIEW}
      where a.id = $1 and a.deleted_at is null`,

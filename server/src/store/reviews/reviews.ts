@@ -152,7 +152,7 @@ const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt}
 const LISTED = `select ${COLUMNS}, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
     case when r.closed_at is null and a.suspended_at is not null then ${waitingSince('r.opened_at')} end as "waitingSince",
     exists (select from review_decisions d
-      where d.review_id = r.id and d.took_effect_at is null and d.undone_at is null) as "waitsForSecond"
+      where d.review_id = r.id and d.took_effect_at is null and d.withdrawn_at is null) as "waitsForSecond"
   from reviews r join applications a on a.id = r.application_id join accounts c on c.id = a.account_id`
 
 const REVIEWS: SortedList<ReviewColumn> = {

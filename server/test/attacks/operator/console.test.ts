@@ -1,9 +1,8 @@
 /** AD-06: the operators' console against other users, other hosts, other networks and old sign-ins. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { addScope, changeScopeTitle } from '../../../src/flows/applications/scope-catalogue.ts'
-import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
+import { confirmDecision, decideReview, withdrawDecision } from '../../../src/flows/reviews/decide.ts'
 import { readReviewedApplication } from '../../../src/flows/reviews/list.ts'
-import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { pageRoutes } from '../../../src/http/web/account-routes.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { post } from '../../rig/device.ts'
@@ -142,7 +141,7 @@ describe('other users', () => {
       const outcomes = [
         await decideReview(context, id, { ...wish, decision: 'reinstate', reason: 'other', words: 'Mine.' }),
         await confirmDecision(context, id, scene.decisionId),
-        await undoDecision(context, id, scene.decisionId),
+        await withdrawDecision(context, id, scene.decisionId),
         await addScope(context, id, { name: 'taken:over', title: 'Taken', dangerous: false, deviceFlow: true }),
         await changeScopeTitle(context, id, 'orders:read', 'Taken'),
       ]

@@ -94,7 +94,7 @@ it('AD-01: values of forms and of the query are never markup', async () => {
   const answers = async (text: string) => {
     const shown: string[] = []
     for (const route of operatorPages.filter(({ method }) => method === 'POST')) {
-      // Nothing is confirmed or undone, so that all pages have the same content.
+      // Nothing is confirmed or withdrawn, so that all pages have the same content.
       const form = (await scene.formFor(scene.operator, route, 'dec_000000000000')) ?? {}
       const { token = '' } = form
       const bound = Object.fromEntries((route.bound ?? []).map((name) => [name, form[name] ?? '']))

@@ -97,16 +97,10 @@ describe('AD-09: one operator alone', () => {
     })
   })
 
-  it('cannot lift it by undoing another operator’s decision', async () => {
-    const [kept] = (await reviewed())?.decisions ?? []
-    const other = operators[1]?.user as MadeUser
-    const bound = { application: application.id, decision: kept?.id ?? '' }
-    const undone = await webOf(1).send(
-      'POST',
-      '/operator/application/undo',
-      await signedFor(service, other, '/operator/application/undo', bound),
-    )
-    expect(undone.status).toBeGreaterThanOrEqual(400)
-    expect((await reviewed())?.suspended).toBe(true)
+  it('cannot lift it by restoring connections either, also who suspended it', async () => {
+    for (const web of [webOf(0), webOf(1)]) {
+      expect((await submit(web, 'reinstate_and_restore')).status).toBe(200)
+      expect(await reviewed()).toMatchObject({ suspended: true, review: { waitsForSecond: true } })
+    }
   })
 })

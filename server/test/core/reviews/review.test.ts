@@ -14,7 +14,7 @@ import {
 import { NOW } from '../../rig/records.ts'
 
 describe('a reason', () => {
-  it.each([...reasons, 'polls_too_fast', 'not_decided_in_time', 'decision_undone', 'by_operator'])(
+  it.each([...reasons, 'polls_too_fast', 'not_decided_in_time', 'by_operator'])(
     'of operators, of the service and of the command line is known: %s',
     (reason) => {
       expect(isSuspensionReason(reason)).toBe(true)
@@ -60,14 +60,13 @@ describe('a decision waits for a second operator', () => {
   const decision: DecisionLine = {
     ...{ id: 'dec_1', at: NOW, by: 'ann@example.com', decision: 'reinstate', reason: 'fixed', words: 'Fixed.' },
     ...{ intervalSeconds: null, needsSecond: true, confirmedBy: null, confirmedAt: null },
-    ...{ undoneBy: null, undoneAt: null, revoked: 0, undoable: true },
+    ...{ withdrawnBy: null, withdrawnAt: null, grants: 0 },
   }
 
-  it('until one confirms it or it is undone', () => {
+  it('until one confirms it or it is withdrawn', () => {
     expect(waitsForSecond(decision)).toBe(true)
     expect(waitsForSecond({ ...decision, confirmedAt: NOW })).toBe(false)
-    expect(waitsForSecond({ ...decision, undoneAt: NOW })).toBe(false)
-    expect(waitsForSecond({ ...decision, confirmedAt: NOW, undoneAt: NOW })).toBe(false)
+    expect(waitsForSecond({ ...decision, withdrawnAt: NOW })).toBe(false)
   })
 
   it('only if it needs one', () => {
@@ -91,6 +90,7 @@ describe('a second operator is needed', () => {
   it.each([
     ['to reinstate a suspended application that users reported', 'reinstate', suspendedAndReported],
     ['to reinstate it with a longer interval', 'reinstate_slower', suspendedAndReported],
+    ['to reinstate it and restore its connections', 'reinstate_and_restore', suspendedAndReported],
     ['never to leave things as they are', 'keep', []],
     ['to revoke the grants of very many users', 'keep_and_revoke', widelyUsed],
   ] as const)('%s', (_, decision, needed) => {

@@ -8,7 +8,6 @@ import { restoreApplication, suspendApplication } from '../../../src/flows/appli
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication, type SeenApplication } from '../../../src/flows/reviews/list.ts'
-import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { suspensionSettings } from '../../../src/setting-texts.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
@@ -130,7 +129,7 @@ describe('the life of a review', () => {
     expect(await mailsOf()).toEqual(['… polls too fast'])
   })
 
-  it('suspends a day later, until it is reviewed, and notifies the owner; then an appeal, a slower interval, and undoing it', async () => {
+  it('suspends a day later, until it is reviewed, and notifies the owner; then an appeal, a slower interval, and another suspension', async () => {
     await suspended()
     expect(await mailsOf()).toEqual(['… polls too fast', '… is suspended'])
     const refused = await requestCode()
@@ -162,19 +161,23 @@ describe('the life of a review', () => {
       by: operator.email,
       decision: 'reinstate_slower',
       intervalSeconds: 30,
-      undoable: true,
     })
-    expect(await undoDecision(service.context, operator.id, decision?.id ?? '')).toEqual({ outcome: 'undone' })
+    const again = {
+      ...said,
+      decision: 'keep',
+      intervalSeconds: null,
+      reviewId: null,
+      seen: (await read()).seen,
+    } as const
+    expect(await decideReview(service.context, operator.id, { ...wish, ...again })).toEqual({ outcome: 'decided' })
     await service.context.applications.refresh()
     expect((await requestCode()).status).toBe(403)
-    const after = await read()
-    expect(after).toMatchObject({ suspended: true, pollIntervalSeconds: 5, review: { closedAt: null } })
-    expect(after.review?.suspensionEndsAt).toBeNull()
-    expect((await mailsOf()).at(-1)).toBe('Decision about … undone')
+    expect(await read()).toMatchObject({ suspended: true, review: { suspensionEndsAt: null } })
+    expect((await mailsOf()).at(-1)).toBe('… is suspended until further notice')
     expect(await eventsOf()).toEqual([
       ...['application.created', 'application.judged', 'application.warned', 'application.judged'],
       ...['application.suspended', 'application.appealed', 'application.restored', 'review.decided'],
-      ...['application.suspended', 'review.undone'],
+      ...['application.suspended', 'review.decided'],
     ])
   })
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { changeSettings } from '../../../src/flows/applications/own.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
-import { confirmDecision, decideReview } from '../../../src/flows/reviews/decide.ts'
+import { confirmDecision, decideReview, withdrawDecision } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication } from '../../../src/flows/reviews/list.ts'
 import { makeSettings } from '../../rig/application-settings.ts'
 import { type MadeUser, makeUser } from '../../rig/make.ts'
@@ -28,7 +28,7 @@ describe('a decision', () => {
       suspended: true,
       review: { reason: 'operator', closedAt: expect.any(Number), suspensionEndsAt: null },
       decisions: [
-        { decision: 'keep', by: world.operator.email, confirmedBy: null, undoneBy: null, needsSecond: false },
+        { decision: 'keep', by: world.operator.email, confirmedBy: null, withdrawnBy: null, needsSecond: false },
       ],
     })
     expect(await world.decide({ decision: 'reinstate', reason: 'mistaken' })).toBe('decided')
@@ -76,7 +76,7 @@ describe('a decision', () => {
     for (const by of [service.user, clerk]) {
       expect(await world.decide({}, by)).toBe('forbidden')
       expect((await confirmDecision(service.context, by.id, 'dec_000000000000')).outcome).toBe('forbidden')
-      expect(await world.undo(by, 'dec_000000000000')).toBe('forbidden')
+      expect((await withdrawDecision(service.context, by.id, 'dec_000000000000')).outcome).toBe('forbidden')
     }
     const nobodys = { ...service.context, config: { ...service.config, operatorAccount: null } }
     expect(await decideReview(nobodys, world.operator.id, await world.wish())).toEqual({ outcome: 'forbidden' })
@@ -216,7 +216,7 @@ describe('AD-09: two operators', () => {
     const { decisions, suspended } = await world.read()
     expect(suspended).toBe(true)
     expect(decisions.find(({ id }) => id === proposed)).toMatchObject({
-      undoneBy: world.second.email,
+      withdrawnBy: world.second.email,
       confirmedAt: null,
     })
     expect((await confirmDecision(service.context, world.second.id, proposed)).outcome).toBe('not_found')
@@ -226,17 +226,17 @@ describe('AD-09: two operators', () => {
     await suspendedForReports()
     await world.decide({ decision: 'reinstate' })
     const proposed = (await waiting())?.id ?? ''
-    expect(await world.undo(world.operator, proposed)).toBe('undone')
+    expect(await withdrawDecision(service.context, world.operator.id, proposed)).toEqual({ outcome: 'withdrawn' })
+    expect(await withdrawDecision(service.context, world.operator.id, proposed)).toEqual({ outcome: 'not_found' })
     expect(await world.read()).toMatchObject({ suspended: true, review: { waitsForSecond: false } })
     expect(await confirm(world.second)).toBe('not_found')
   })
 
-  it('cannot be avoided by undoing the suspension, but each may withdraw their own decision', async () => {
+  it('are also needed by the operator who suspended it', async () => {
     await suspendedForReports()
-    expect(await world.undo(world.second)).toBe('forbidden')
+    for (const by of [world.operator, world.second])
+      expect(await world.decide({ decision: 'reinstate_and_restore' }, by)).toBe('waits_for_second')
     expect((await world.read()).suspended).toBe(true)
-    expect(await world.undo(world.operator)).toBe('undone')
-    expect((await world.read()).suspended).toBe(false)
   })
 
   it('are needed to revoke the grants of very many users, and not of fewer', async () => {
@@ -247,12 +247,16 @@ describe('AD-09: two operators', () => {
       0,
     )
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-    expect(await world.undo()).toBe('undone')
+    expect(await world.decide({ decision: 'reinstate_and_restore' })).toBe('decided')
     await connectAsRows(service, world.application, world.strangers.slice(0, 1), 0)
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('waits_for_second')
     expect(await world.read()).toMatchObject({ suspended: false, grants: 1000 })
     expect(await confirm(world.second)).toBe('decided')
-    expect(await world.read()).toMatchObject({ suspended: true, grants: 0, decisions: [{ revoked: 1000 }, {}] })
+    expect(await world.read()).toMatchObject({
+      suspended: true,
+      grants: 0,
+      decisions: [{ grants: 1000 }, { grants: 999 }, { grants: 999 }],
+    })
   })
 })
 

@@ -69,7 +69,7 @@ function makeSecondDecision(application: string) {
 
 const service: Service = { name: 'Acme Cloud', logo: null, links: [] }
 
-const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'kept', 'revoked', 'undone'] as const
+const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'restored', 'kept', 'revoked'] as const
 
 function makeNews(what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) {
   const evidence = makeEvidence({ windows: [makeWindow(MANY)], factor: 1.8, reports: 4 })
@@ -241,8 +241,7 @@ test('an owner reads the figures of the decision beside the thresholds', () => {
   )
   expect(kept).toContain('send an appeal.')
   expect(of('slowed').text).toContain('New codes require 30 seconds between polls')
-  expect(of('undone', { suspended: true }).text).toContain('It is suspended, as before.')
-  expect(of('undone').text).toContain('It is not suspended, as before.')
+  expect(of('restored').text).toContain('Connections that an earlier decision had ended work again.')
 })
 
 test('missing figures are left out', () => {

@@ -81,7 +81,7 @@ function deciding(northwind: Northwind): readonly Answer[] {
         await send(page)
       },
     },
-    ...(['decided', 'waits_for_second', 'confirmed', 'undone'] as const).map((notice): Answer => {
+    ...(['decided', 'waits_for_second', 'confirmed', 'withdrawn'] as const).map((notice): Answer => {
       return {
         name: `operator-${notice.replaceAll('_', '-')}`,
         says: `operator.notice_${notice}`,

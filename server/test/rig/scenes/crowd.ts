@@ -159,9 +159,9 @@ async function addQueues(query: Query, { olga }: Northwind, count: number, settl
     count,
   )
   await query(
-    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, operators, took_effect_at, previous_state, seen)
+    `insert into review_decisions (id, review_id, decided_at, decided_by, decision, reason, words, needs_second, thresholds, operators, took_effect_at, seen)
      select ${hex('dec_', "'decision' || n")}, r.id, now() - n * interval '1 day', $2, 'keep', 'other', 'As before.', false, '{}', array[$2::text],
-       now() - n * interval '1 day', '{"suspended":true,"suspensionLeftMs":null,"pollIntervalSeconds":null}', 'before'
+       now() - n * interval '1 day', 'before'
      from (select id from reviews where application_id = $3 limit 1) r, generate_series(1, $1) n`,
     count,
     olga.id,

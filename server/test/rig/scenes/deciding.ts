@@ -1,7 +1,6 @@
 /** Two operators who decide about applications: flows called as their console calls them. */
 import { type DecisionWish, decideReview } from '../../../src/flows/reviews/decide.ts'
 import { readReviewedApplication, type SeenApplication } from '../../../src/flows/reviews/list.ts'
-import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../make.ts'
 import { startTestService, type TestService } from '../service.ts'
 import { advance, judgeNow, makeStrangers, type Stranger } from './fleet.ts'
@@ -52,14 +51,6 @@ export class Deciding {
 
   async decide(given: Partial<DecisionWish> = {}, by = this.operator): Promise<string> {
     const { outcome } = await decideReview(this.service.context, by.id, await this.wish(given))
-    await this.hear()
-    return outcome
-  }
-
-  /** The newest decision, unless another one is given. */
-  async undo(by = this.operator, id?: string): Promise<string> {
-    const decisionId = id ?? (await this.read()).decisions[0]?.id ?? ''
-    const { outcome } = await undoDecision(this.service.context, by.id, decisionId)
     await this.hear()
     return outcome
   }

@@ -105,7 +105,7 @@ async function requestReview({ database }: TestService, { id }: MadeApplication)
   await database.query('insert into application_vettings (application_id, requested_at) values ($1, now())', [id])
 }
 
-/** A decision to undo and to confirm. */
+/** A decision to withdraw and to confirm. */
 async function suspend({ context }: TestService, by: MadeUser, { id }: MadeApplication): Promise<string> {
   const looked = await readReviewedApplication(context, id)
   const wish = { applicationId: id, reviewId: null, seen: looked?.seen ?? '', intervalSeconds: null }

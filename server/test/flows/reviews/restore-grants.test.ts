@@ -1,12 +1,10 @@
-/** Undoing a decision: restores every credential, for three days, and nothing else. */
+/** A decision that revokes all grants, and one that restores them: every credential, for three days, and nothing else. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { options } from '../../../src/config.ts'
 import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
-import { UNDOABLE_MS } from '../../../src/core/reviews/review.ts'
+import { RESTORABLE_MS } from '../../../src/core/reviews/review.ts'
 import { issueFirst } from '../../../src/flows/grants/issue.ts'
 import { reportCredential } from '../../../src/flows/grants/revoke-credential.ts'
-import { listReviews } from '../../../src/flows/reviews/list.ts'
-import { undoDecision } from '../../../src/flows/reviews/undo.ts'
 import { resetUser } from '../../../src/flows/sign-in/reset-user.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
 import { lockUserForChange } from '../../../src/store/accounts/users.ts'
@@ -19,8 +17,6 @@ import { Deciding } from '../../rig/scenes/deciding.ts'
 import { advance } from '../../rig/scenes/fleet.ts'
 import { switchTestModeOff, switchTestModeOn } from '../../rig/test-mode.ts'
 
-const HOUR = 3_600_000
-
 let world: Deciding
 let service: Deciding['service']
 beforeAll(async () => {
@@ -30,10 +26,13 @@ beforeAll(async () => {
 afterAll(() => service.stop())
 beforeEach(() => world.takeAnother())
 
+/** Of each test’s own application. */
+const restore = () => world.decide({ decision: 'reinstate_and_restore', reason: 'mistaken' })
+
 describe('revoking all grants', () => {
   const ask = async ({ credential }: Connected) => (await askMe(service, credential)).status
 
-  it('revokes them in every process, and undoing it restores those credentials only', async () => {
+  it('revokes them in every process, and another decision restores those credentials only', async () => {
     const token = await connect(service, { application: world.application })
     const key = await connect(service, { application: world.application, variant: 'key' })
     const removed = await connect(service, { application: world.application })
@@ -45,11 +44,11 @@ describe('revoking all grants', () => {
     )
 
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-    expect((await world.read()).decisions[0]).toMatchObject({ revoked: 2 })
+    expect((await world.read()).decisions[0]).toMatchObject({ grants: 2 })
     expect([await ask(token), await ask(key)]).toEqual([401, 401])
     expect((await refresh(service, world.application, token.refreshToken)).status).toBe(400)
 
-    expect(await world.undo()).toBe('undone')
+    expect(await restore()).toBe('decided')
     expect([await ask(token), await ask(key), await ask(removed)]).toEqual([200, 200, 401])
     expect((await refresh(service, world.application, token.refreshToken)).status).toBe(200)
     expect((await world.read()).suspended).toBe(false)
@@ -59,14 +58,14 @@ describe('revoking all grants', () => {
     ])
   })
 
-  it('is undone also if the device repeated its last poll meanwhile', async () => {
+  it('is restored also if the device repeated its last poll meanwhile', async () => {
     const key = await connect(service, { application: world.application, variant: 'key' })
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
     const issued = await service.context.db.transaction((tx) =>
       issueFirst(service.context, tx, key.grantId, Date.now(), true),
     )
     expect(issued).toBeNull()
-    expect(await world.undo()).toBe('undone')
+    expect(await restore()).toBe('decided')
     expect(await ask(key)).toBe(200)
   })
 
@@ -86,7 +85,7 @@ describe('revoking all grants', () => {
     const found = await postNative(service, world.application, '/auth/key/revoke', { access_key: returned.credential })
     expect(found.status).toBe(200)
     expect(await reportCredential(service.context, reported.credential)).toBe(false)
-    expect(await world.undo()).toBe('undone')
+    expect(await restore()).toBe('decided')
     expect([await ask(reset), await ask(reported), await ask(returned), await ask(kept)]).toEqual([401, 401, 401, 200])
   })
 
@@ -99,66 +98,56 @@ describe('revoking all grants', () => {
     const credential = (await device.poll(code.device_code)).body.access_key ?? ''
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
     await switchTestModeOff(service, world.application)
-    expect(await world.undo()).toBe('undone')
+    expect(await restore()).toBe('decided')
     expect((await askMe(service, credential)).status).toBe(401)
   })
 })
 
-it('keeps the grants for as long as it can be undone, whatever the retention period', async () => {
-  const key = await connect(service, { application: world.application, variant: 'key' })
-  expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-  const [decision] = (await world.read()).decisions
-  await advance(service, UNDOABLE_MS - 60_000)
-  const shortest = options.grantRetentionMs.parse('7')
-  expect(() => options.grantRetentionMs.parse('6')).toThrow()
-  await sweep(service.context.db, { ...service.config, grantRetentionMs: shortest })
-  expect(await world.undo(world.operator, decision?.id)).toBe('undone')
-  expect((await askMe(service, key.credential)).status).toBe(200)
-})
-
-describe('undoing', () => {
-  it('is possible for three days', async () => {
-    await world.decide()
-    const [decision] = (await world.read()).decisions
-    await advance(service, 72 * HOUR - 60_000)
-    expect((await world.read()).decisions[0]?.undoable).toBe(true)
-    await advance(service, 60_000)
-    expect((await world.read()).decisions[0]?.undoable).toBe(false)
-    expect(await world.undo(world.operator, decision?.id)).toBe('too_late')
-    expect((await world.read()).suspended).toBe(true)
+describe('restoring', () => {
+  it('is possible for three days, whatever the retention period of grants', async () => {
+    const key = await connect(service, { application: world.application, variant: 'key' })
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    await advance(service, RESTORABLE_MS - 60_000)
+    const shortest = options.grantRetentionMs.parse('7')
+    expect(() => options.grantRetentionMs.parse('6')).toThrow()
+    await sweep(service.context.db, { ...service.config, grantRetentionMs: shortest })
+    expect((await world.read()).restorable).toBe(1)
+    expect(await restore()).toBe('decided')
+    expect((await askMe(service, key.credential)).status).toBe(200)
   })
 
-  it('is possible for the last decision only, and once', async () => {
-    await world.decide()
-    const first = (await world.read()).decisions[0]?.id ?? ''
-    await world.decide({ decision: 'reinstate' })
-    const last = (await world.read()).decisions[0]?.id ?? ''
-    expect((await world.read()).decisions.map(({ undoable }) => undoable)).toEqual([true, false])
-    expect(await world.undo(world.operator, first)).toBe('too_late')
-    const both = await Promise.all(
-      [world.operator, world.second].map(({ id }) => undoDecision(service.context, id, last)),
+  it('is not possible later: the decision only reinstates the application', async () => {
+    const key = await connect(service, { application: world.application, variant: 'key' })
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    await advance(service, RESTORABLE_MS)
+    expect((await world.read()).restorable).toBe(0)
+    expect(await restore()).toBe('decided')
+    expect(await world.read()).toMatchObject({ suspended: false, decisions: [{ grants: 0 }, { grants: 1 }] })
+    expect((await askMe(service, key.credential)).status).toBe(401)
+  })
+
+  it('needs a decision of its own, and covers all that were revoked lately', async () => {
+    const [first, second] = [
+      await connect(service, { application: world.application, variant: 'key' }),
+      await connect(service, { application: world.application, variant: 'key' }),
+    ]
+    const ask = async () => [
+      (await askMe(service, first.credential)).status,
+      (await askMe(service, second.credential)).status,
+    ]
+    await service.database.query(
+      "update grants set revoked_at = now(), revocation_reason = 'removed_by_user' where id = $1",
+      [second.grantId],
     )
-    expect(both.map(({ outcome }) => outcome).sort()).toEqual(['not_found', 'undone'])
-    expect((await world.read()).suspended).toBe(true)
-    expect(await world.undo(world.operator, first)).toBe('undone')
-    expect(await world.undo(world.operator, 'dec_000000000000')).toBe('not_found')
-  })
-
-  it('reopens the review, unless there is a newer one', async () => {
-    await world.report()
-    const about = (await world.read()).review?.id
-    await world.decide({ decision: 'reinstate' })
-    const decided = (await world.read()).decisions[0]?.id ?? ''
-    expect(await world.undo()).toBe('undone')
-    expect((await world.read()).review).toMatchObject({ id: about, closedAt: null })
-    await world.decide({ decision: 'reinstate' })
-    await advance(service, 60_000)
-    await world.report()
-    expect((await world.read()).review).toMatchObject({ closedAt: null })
-    expect((await world.read()).review?.id).not.toBe(about)
-    expect(await world.undo(world.operator, decided)).toBe('not_found')
-    expect(await world.undo(world.operator, (await world.read()).decisions[0]?.id)).toBe('undone')
-    const open = (await listReviews(service.context, 'open')).lines
-    expect(open.filter(({ applicationId }) => applicationId === world.application.id)).toHaveLength(1)
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    await service.database.query('update grants set revoked_at = null, revocation_reason = null where id = $1', [
+      second.grantId,
+    ])
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    expect(await world.decide({ decision: 'reinstate' })).toBe('decided')
+    expect(await ask()).toEqual([401, 401])
+    expect(await restore()).toBe('decided')
+    expect(await ask()).toEqual([200, 200])
+    expect(await world.read()).toMatchObject({ restorable: 0, decisions: [{ grants: 2 }, {}, {}, {}] })
   })
 })
