@@ -230,7 +230,7 @@ CREATE TABLE public.application_proposals (
     proposed_by text,
     declined_at timestamp with time zone,
     declined_reason text,
-    CONSTRAINT application_proposals_declined_reason_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 500))),
+    CONSTRAINT application_proposals_declined_reason_check CHECK (((length(declined_reason) >= 1) AND (length(declined_reason) <= 2000))),
     CONSTRAINT application_proposals_declined_with_reason CHECK (((declined_at IS NULL) = (declined_reason IS NULL))),
     CONSTRAINT application_proposals_logo_check CHECK ((length(logo) <= 262144)),
     CONSTRAINT application_proposals_logo_has_version CHECK (((logo IS NULL) = (logo_version IS NULL))),

@@ -134,7 +134,7 @@ create table application_proposals (
   proposed_by     text constraint application_proposals_proposed_by_fkey references users on delete set null,
   -- Declined; kept so that the owner can read the reason.
   declined_at     timestamptz,
-  declined_reason text constraint application_proposals_declined_reason_check check (length(declined_reason) between 1 and 500),
+  declined_reason text constraint application_proposals_declined_reason_check check (length(declined_reason) between 1 and 2000),
   constraint application_proposals_logo_has_version check ((logo is null) = (logo_version is null)),
   constraint application_proposals_declined_with_reason check ((declined_at is null) = (declined_reason is null))
 );

@@ -139,7 +139,7 @@ create table mails (
   id          bigint generated always as identity constraint mails_pkey primary key,
   kind        text not null constraint mails_kind_check check (kind in (
     'invitation', 'recovery', 'reset', 'grant_created', 'grants_created', 'password_changed', 'sign_in_method_added',
-    'sign_in_method_removed', 'grant_ended', 'many_codes', 'profile_decided', 'vetting_decided', 'publisher_record',
+    'sign_in_method_removed', 'grant_ended', 'many_codes', 'publisher_record',
     'application_review', 'suspensions_waiting', 'sign_in', 'sign_in_locked', 'credentials_to_renew',
     'authenticator_to_renew', 'operator_change', 'second_decision', 'recovery_codes_created', 'recovery_code_used',
     'recovery_codes_to_renew')),

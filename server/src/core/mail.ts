@@ -54,20 +54,6 @@ export type MailContent =
       readonly kind: 'many_codes'
       readonly detail: { readonly application: string; readonly people: number; readonly requestedFrom: string | null }
     }
-  /** To administrators: an operator decided about an application's new name or logo. */
-  | {
-      readonly kind: 'profile_decided'
-      readonly detail: {
-        readonly application: string
-        /** Null: accepted. */
-        readonly reason: string | null
-      }
-    }
-  /** To administrators: an operator approved an application, or withdrew the approval. */
-  | {
-      readonly kind: 'vetting_decided'
-      readonly detail: { readonly application: string; readonly vetted: boolean }
-    }
   /**
    * To administrators: the DNS record of a publisher is missing. `lost`: the publisher is therefore no longer verified.
    */
@@ -84,7 +70,7 @@ export type MailContent =
 
   /**
    * To administrators of the account that registered an application: it polls too fast, or an operator decided about
-   * it.
+   * it or answered their request.
    */
   | { readonly kind: 'application_review'; readonly detail: ReviewNotification }
   /** To operators: suspended applications wait for review. */
@@ -154,8 +140,28 @@ export type SecondDecisionNotification = {
   readonly confirmedBy: string | null
 }
 
+/** Answers to requests of developers (core/reviews/queue.ts). `vetted`: the application is approved. */
+export const requestAnswers = [
+  'vetted',
+  'vetting_declined',
+  'vetting_withdrawn',
+  'profile_accepted',
+  'profile_declined',
+] as const
+
+export type RequestAnswer = (typeof requestAnswers)[number]
+
 export type ReviewNotification = {
-  readonly what: 'warned' | 'suspended' | 'expired' | 'reinstated' | 'slowed' | 'restored' | 'kept' | 'revoked'
+  readonly what:
+    | 'warned'
+    | 'suspended'
+    | 'expired'
+    | 'reinstated'
+    | 'slowed'
+    | 'restored'
+    | 'kept'
+    | 'revoked'
+    | RequestAnswer
   readonly applicationId: string
   readonly application: string
   /** State after the event. */

@@ -2,6 +2,7 @@
  * Mail sender: leases a mail from the outbox, sends it and marks it as sent. If this process dies in between, another
  * one sends it again with the same Message-ID. The URLs in a mail are computed here and never stored.
  */
+import { requestAnswers } from '../core/mail.ts'
 import { MailNotSent } from '../mail.ts'
 import { type MailContent, renderMail } from '../pages/mails/mails.tsx'
 import { type DueMail, giveUpMail, markMailSent, takeDueMail } from '../store/mails.ts'
@@ -110,9 +111,10 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       return { ...about, kind: mail.kind, application, people, place: placeOf(requestedFrom) }
     }
     case 'application_review': {
-      const query = new URLSearchParams({ application: mail.detail.applicationId })
-      const figures = `${accountOrigin(context, slug)}/developer/application/activity?${query}`
-      return { ...about, kind: mail.kind, ...mail.detail, link: figures }
+      const { applicationId, what } = mail.detail
+      const figures = requestAnswers.some((each) => each === what) ? '' : '/activity'
+      const page = `${accountOrigin(context, slug)}/developer/application${figures}?application=${applicationId}`
+      return { ...about, kind: mail.kind, ...mail.detail, link: page }
     }
     case 'suspensions_waiting':
       return { ...about, kind: mail.kind, ...mail.detail, link: `${accountOrigin(context, slug)}/operator/reviews` }
@@ -128,10 +130,6 @@ function contentOf(context: Context, mail: DueMail): MailContent {
       const review = `${accountOrigin(context, slug)}/operator/application?${query}`
       return { ...about, kind: mail.kind, ...mail.detail, link: review }
     }
-    case 'profile_decided':
-      return { ...about, kind: mail.kind, ...mail.detail }
-    case 'vetting_decided':
-      return { ...about, kind: mail.kind, ...mail.detail }
     case 'publisher_record':
       return { ...about, kind: mail.kind, ...mail.detail }
   }

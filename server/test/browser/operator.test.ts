@@ -132,7 +132,7 @@ describe('an application whose devices poll much too fast, and a reported one', 
     expect(await textOf(firstOf(page))).toContain('Order Board')
     await link(page, t('operator.nav_reviews'))
     const lines = await page.locator('key-list tbody tr').allInnerTexts()
-    expect(lines).toHaveLength(2)
+    expect(lines).toHaveLength(4)
     expect(lines[0]).toContain('Order Board')
     expect(lines[0]).toContain(t('operator.suspended'))
     expect(lines[0]).toMatch(
@@ -140,6 +140,8 @@ describe('an application whose devices poll much too fast, and a reported one', 
     )
     expect(lines[1]).toContain('Free Invoices')
     expect(lines[1]).toContain('Reported by users of 3 accounts.')
+    const requests = [t('operator.kind_profile'), t('operator.kind_vetting')]
+    for (const kind of requests) expect(lines.slice(2).join()).toContain(kind)
 
     await link(page, 'Order Board')
     const suspension = page.locator('.suspension')
@@ -159,8 +161,8 @@ describe('an application whose devices poll much too fast, and a reported one', 
     const cells = page.locator('section[aria-labelledby=evidence] tbody tr').first().locator('td')
     expect(await cells.allTextContents()).toEqual(['30', '100%', '30'])
     const timeline = await textOf(page.locator('section[aria-labelledby=timeline]'))
-    expect(timeline).toContain(t('operator.fact_warned'))
-    expect(timeline).toContain(t('operator.fact_suspended'))
+    expect(timeline).toContain(t('audit_kind.application.warned', { application: 'Order Board' }))
+    expect(timeline).toContain(t('audit_kind.application.suspended', { application: 'Order Board' }))
   })
 
   test('reinstating it sends its developer a mail with the message and the figures; suspending it again sends another', async () => {
@@ -330,11 +332,11 @@ describe('an operator', () => {
     expect(await menu.getByRole('link').count()).toBe(0)
     await menu.locator('summary').focus()
     await page.keyboard.press('Enter')
-    expect(await menu.getByRole('link').count()).toBe(11)
+    expect(await menu.getByRole('link').count()).toBe(8)
     await menu.getByRole('link', { name: t('operator.nav_scopes') }).click()
     await page.getByRole('heading', { level: 1, name: t('operator.nav_scopes') }).waitFor()
     await page.setViewportSize({ width: 1280, height: 800 })
-    expect(await menu.getByRole('link').count()).toBe(11)
+    expect(await menu.getByRole('link').count()).toBe(8)
     expect(await menu.locator('summary').isVisible()).toBe(false)
     await menu.getByRole('link', { name: t('operator.nav_audit') }).click()
     await page.waitForURL('**/operator/audit')

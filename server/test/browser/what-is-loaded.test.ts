@@ -41,7 +41,7 @@ test(`${EVERY_ANSWER ? 'no page' : 'no kind of page'} loads anything else`, asyn
   for (const { as, path } of pages) await viewers[as].goto(path)
   const isPage = (response: Response) =>
     response.request().isNavigationRequest() && response.frame().parentFrame() === null
-  const pictures = ['/logo', '/application-logo', '/operator/changes/logo']
+  const pictures = ['/logo', '/application-logo', '/operator/application/logo']
   const known = [northwind.origin, northwind.operators, northwind.service.config.publicUrl].flatMap((origin) =>
     [stylesheet.path, script.path, icon.path, ...pictures].map((path) => origin + path),
   )

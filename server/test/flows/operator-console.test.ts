@@ -274,7 +274,7 @@ describe('what needs attention', () => {
   it('counts what waits for an operator, and names applications whose webhooks fail', async () => {
     const { context, database, application } = service
     const before = (await readOverview(context)).attention
-    expect(before).toMatchObject({ proposals: 0, vettings: 0, suspended: 1, failingWebhooks: { count: 0 } })
+    expect(before).toMatchObject({ suspended: 1, failingWebhooks: { count: 0 } })
     await database.query(
       `insert into webhook_endpoints (id, application_id, url, key_id, created_at)
        values ('whe_1', $1, 'https://receiver.example/', 1, now())`,

@@ -1,18 +1,16 @@
 /** Builders for the tests of the operators' pages. */
 import { type OperatorChangeLine, operatorChanges } from '../../src/core/operator/operator-change.ts'
 import { confirmationProblems } from '../../src/core/operator/second-operator.ts'
+import type { QueueLine, RequestLine, VettingRequest } from '../../src/core/reviews/queue.ts'
 import type { DecisionLine, ReviewLine, ReviewView, Series } from '../../src/core/reviews/review.ts'
 import type { Window } from '../../src/core/reviews/suspension.ts'
-import { operatorChangePage, type PendingChange } from '../../src/pages/operator/change.tsx'
-import { operatorChangesPage } from '../../src/pages/operator/changes.tsx'
 import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/operators.tsx'
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
-import { vettedApplicationPage } from '../../src/pages/operator/vetted-application.tsx'
-import { operatorVettingPage } from '../../src/pages/operator/vetting.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
 import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
+import type { RequestModel } from '../../src/pages/reviews/request.tsx'
 import { type OperatorReviewsModel, operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
 import { defaultThresholds } from '../rig/thresholds.ts'
@@ -24,8 +22,9 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 export const NOW = Date.UTC(2026, 10, 15, 14, 30)
 
-export function makeListedReview(given: Partial<ReviewLine> = {}): ReviewLine {
+export function makeListedReview(given: Partial<ReviewLine> = {}): ReviewLine & { readonly kind: 'suspension' } {
   return {
+    kind: 'suspension',
     id: 'rev_k3v9m2x7q4tz',
     applicationId: ID,
     application: 'Acme Signage',
@@ -46,25 +45,34 @@ export function makeListedReview(given: Partial<ReviewLine> = {}): ReviewLine {
   }
 }
 
-export function makeReviews(lines: readonly ReviewLine[], filter: 'open' | 'closed' = 'open'): OperatorReviewsModel {
-  const wish = { search: '', sort: 'harm', descending: true, after: null } as const
-  return { filter, wish, reviews: { lines, after: lines.at(-1)?.id ?? null }, now: NOW }
+/** One line of each kind of request. */
+export function makeRequestLines(name = 'Acme Signage', closedAt: number | null = null): readonly RequestLine[] {
+  const about = { applicationId: ID, application: name, account: name, openedAt: NOW - 2 * DAY, closedAt }
+  return [
+    { ...about, id: `vetting-${ID}`, kind: 'vetting', suspended: false, outsideGrants: 42 },
+    { ...about, id: `profile-${ID}`, kind: 'profile', suspended: true, name, logo: true },
+  ]
 }
 
-const OLDEST_FIRST = { search: '', sort: 'since', descending: false, after: null } as const
+export function makeReviews(lines: readonly QueueLine[], filter: 'open' | 'closed' = 'open'): OperatorReviewsModel {
+  const wish = { search: '', sort: 'harm', descending: true, after: null } as const
+  return { filter, kind: null, wish, queue: { lines, after: lines.at(-1)?.id ?? null }, now: NOW }
+}
 
-function makeChange(name = 'Acme Displays'): PendingChange {
+export function makeVetting(given: Partial<VettingRequest> = {}): VettingRequest {
   return {
-    id: ID,
-    version: 2,
-    account: 'acme',
+    ...{ kind: 'vetting', by: 'ann@acme.example', since: NOW, approved: false, outsideGrants: 42 },
+    ...{ scopes: ['orders:read'], redirectUris: ['https://acme.example/callback'] },
+    ...given,
+  }
+}
+
+export function makeProfile(name = 'Acme Displays'): Extract<RequestModel, { kind: 'profile' }> {
+  return {
+    ...{ kind: 'profile', by: 'ann@acme.example', since: NOW - 3 * 60 * MINUTE, version: 2 },
     publisher: { status: 'verified', name: 'acme.example' },
-    nameNow: 'Acme Signage',
-    logoNow: null,
-    name,
-    logo: '/logo',
-    since: NOW - 3 * 60 * MINUTE,
-    by: 'ann@acme.example',
+    ...{ nameNow: 'Acme Signage', logoVersionNow: null, logoNow: null },
+    ...{ name, logoVersion: '0123456789ab', logo: '/logo' },
   }
 }
 
@@ -171,6 +179,8 @@ export function makeOperatorApplication(given: Partial<OperatorApplicationModel>
     series: makeSeries(),
     reportsByAccounts: 2,
     form: makeForm(),
+    requests: [],
+    answerForm: null,
     confirmationProblem: null,
     notice: null,
     problem: null,
@@ -192,13 +202,11 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
     mail: { server: true, waiting: 0, oldest: null, givenUp: 0 },
     tasks: [{ ...task, name: 'pulling applications' }],
     live: { waitingDevices: 1_204, pollsPerSecond: 241.3, outcomes: { granted: 310, rejected: 12, expired: 80 } },
-    reviews: [makeListedReview()],
-    openReviews: 1,
+    queue: [makeListedReview()],
+    waiting: 1,
     attention: {
       restore: null,
       decisions: 1,
-      proposals: 2,
-      vettings: 3,
       operatorChanges: 1,
       suspended: 4,
       failingWebhooks: { count: 1, applications: [{ id: ID, name: 'Acme Signage' }] },
@@ -239,6 +247,8 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
   const frame = given.user ? { ...given, user: { ...given.user, operator: true } } : given
   const at = (path: string) => ({ ...frame, path })
   const review = makeSeenReview({ application: text, account: text, appeal: text })
+  const queue = [makeListedReview({ application: text, account: text }), ...makeRequestLines(text)]
+  const requests = [makeVetting({ by: text, scopes: [text], redirectUris: [text] }), makeProfile(text)]
   const decision = makeDecision({ words: text, by: text })
   const waiting = { ...decision, id: 'dec_2', needsSecond: true }
   const withdrawn = {
@@ -263,18 +273,19 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     restorable: 12,
     timeline,
   })
+  const quiet = { name: text, suspended: false, review: null }
   const wrong = (form: Partial<DecisionForm>) =>
     operatorApplicationPage(at('/operator/application'), { ...application, form: makeForm({ words: text, ...form }) })
   const task = { name: text, everyMs: 1_000, succeededAgoMs: null, failedAgoMs: 90_000, failure: text, overdue: true }
   const listed = { id: ID, name: text, account: 'acme', createdAt: NOW, suspended: true, grants: 2 }
-  const vetting = {
-    ...{ id: ID, name: text, account: 'acme', scopes: ['orders:read'], redirects: [text] },
-    ...{ outsideGrants: 42, by: null, vetted: false, since: NOW },
-  }
   return {
-    operator: operatorOverviewPage(at('/operator'), makeOverview({ tasks: [task], reviews: [review] })),
-    operatorWell: operatorOverviewPage(at('/operator'), makeOverview({ reviews: [], openReviews: 0 })),
-    operatorReviews: operatorReviewsPage(at('/operator/reviews'), makeReviews([review])),
+    operator: operatorOverviewPage(at('/operator'), makeOverview({ tasks: [task], queue })),
+    operatorWell: operatorOverviewPage(at('/operator'), makeOverview({ queue: [], waiting: 0 })),
+    operatorReviews: operatorReviewsPage(at('/operator/reviews'), makeReviews(queue)),
+    operatorReviewsClosed: operatorReviewsPage(
+      at('/operator/reviews'),
+      makeReviews(makeRequestLines(text, NOW), 'closed'),
+    ),
     operatorReviewsNone: operatorReviewsPage(at('/operator/reviews'), makeReviews([], 'closed')),
     operatorApplication: operatorApplicationPage(at('/operator/application'), application),
     operatorApplicationQuiet: operatorApplicationPage(
@@ -287,6 +298,18 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
         series: { minutes: [], days: [] },
       }),
     ),
+    operatorApplicationRequests: operatorApplicationPage(
+      at('/operator/application'),
+      makeOperatorApplication({ ...quiet, requests, notice: 'approved' }),
+    ),
+    operatorApplicationApproved: operatorApplicationPage(
+      at('/operator/application'),
+      makeOperatorApplication({ ...quiet, requests: [makeVetting({ approved: true, by: null })] }),
+    ),
+    operatorApplicationAnswer: operatorApplicationPage(
+      at('/operator/application'),
+      makeOperatorApplication({ ...quiet, requests, answerForm: { kind: 'profile', words: text, wrong: true } }),
+    ),
     operatorApplicationStale: operatorApplicationPage(at('/operator/application'), {
       ...application,
       problem: 'stale',
@@ -296,37 +319,6 @@ export function everyOperatorPage(given: Frame, text = 'Acme Signage'): Readonly
     operatorApplicationReason: wrong({ decision: 'keep', problem: 'reason' }),
     operatorApplicationEndAll: wrong({ decision: 'keep_and_revoke', problem: 'words' }),
     ...everyListPage(at, text, listed),
-    operatorChanges: operatorChangesPage(at('/operator/changes'), {
-      wish: { ...OLDEST_FIRST, search: text },
-      changes: { lines: [makeChange(text), { ...makeChange(), id: 'app_m2x7q4tzk3v9', by: null }], after: ID },
-      notice: 'declined',
-    }),
-    operatorChangesNone: operatorChangesPage(at('/operator/changes'), {
-      wish: OLDEST_FIRST,
-      changes: { lines: [], after: null },
-      notice: 'accepted',
-    }),
-    operatorChange: operatorChangePage(at('/operator/change'), { change: makeChange(text), problem: null }),
-    operatorChangeStale: operatorChangePage(at('/operator/change'), { change: makeChange(text), problem: 'stale' }),
-    operatorChangeWordless: operatorChangePage(at('/operator/change'), { change: makeChange(), problem: 'no_words' }),
-    operatorVetting: operatorVettingPage(at('/operator/vetting'), {
-      filter: 'requested',
-      wish: { ...OLDEST_FIRST, search: text },
-      applications: { lines: [{ ...vetting, by: text }], after: ID },
-      maxOutsideGrants: 100,
-      notice: 'vetted',
-    }),
-    operatorVettingNone: operatorVettingPage(at('/operator/vetting'), {
-      filter: 'vetted',
-      wish: OLDEST_FIRST,
-      applications: { lines: [], after: null },
-      maxOutsideGrants: 100,
-      notice: 'unchanged',
-    }),
-    operatorVetted: vettedApplicationPage(at('/operator/vetting/application'), {
-      application: { ...vetting, vetted: true },
-      maxOutsideGrants: 100,
-    }),
     operators: operatorsPage(at('/operator/operators'), makeOperators({ email: text, notice: 'confirmed' })),
     operatorsStale: operatorsPage(at('/operator/operators'), makeOperators({ problem: 'stale' })),
     operatorsNone: operatorsPage(at('/operator/operators'), { changes: [], notice: 'withdrawn', problem: null }),

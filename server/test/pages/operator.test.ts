@@ -5,6 +5,7 @@ import { confirmationProblems } from '../../src/core/operator/second-operator.ts
 import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
+import type { RequestModel } from '../../src/pages/reviews/request.tsx'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
@@ -15,9 +16,12 @@ import {
   makeListedReview,
   makeOperatorApplication,
   makeOverview,
+  makeProfile,
+  makeRequestLines,
   makeReviews,
   makeScopes,
   makeSeenReview,
+  makeVetting,
   NOW,
 } from './make-operator.ts'
 
@@ -133,6 +137,41 @@ describe('the queue', () => {
     const running = read({ suspended: false, appealedAt: null, suspensionEndsAt: null, waitingSince: null })
     expect(running).toContain('To suspend')
     expect(running).not.toContain('2 hours ago')
+  })
+})
+
+describe('a request of developers', () => {
+  const read = (...requests: readonly RequestModel[]) =>
+    textOf(operatorApplicationPage(frame, makeOperatorApplication({ suspended: false, review: null, requests })))
+
+  it('is in the queue in one sentence', () => {
+    const text = textOf(operatorReviewsPage(frame, makeReviews(makeRequestLines('Acme'))))
+    expect(text).toContain('Connected by users of other accounts without an approval: 42 of at most 100.')
+    expect(text).toContain('New name: Acme, with a new logo.')
+    for (const badge of ['New application', 'New name or logo', 'Suspended']) expect(text).toContain(badge)
+    const closed = textOf(operatorReviewsPage(frame, makeReviews(makeRequestLines('Acme', NOW), 'closed')))
+    for (const badge of ['Approved', 'Declined']) expect(closed).toContain(badge)
+  })
+
+  it('comes first on the page of the application, with what to look at', () => {
+    const text = read(makeVetting(), makeProfile('Acme Displays'))
+    expect(text).toMatch(
+      /Back to reviews New application .* orders:read .*\/callback .*New name or logo .*Acme Displays/,
+    )
+    expect(text).not.toContain('No open review')
+    expect(text.match(/Approve /g)).toHaveLength(4)
+  })
+
+  it('that was approved can be declined only, which withdraws the approval', () => {
+    const text = read(makeVetting({ approved: true }))
+    expect(text).toContain('Withdraw approval')
+    expect(text).not.toContain('42 of 100')
+    expect(text).toContain('No open review')
+  })
+
+  it('is answered only after a recent sign-in', () => {
+    const given = { suspended: false, review: null, form: null, requests: [makeVetting()] }
+    expect(operatorApplicationPage(frame, makeOperatorApplication(given))).not.toContain('/operator/application/answer')
   })
 })
 
@@ -280,7 +319,7 @@ describe('an application', () => {
         ],
       }),
     )
-    expect(text).toContain('did not start the request 15 November 2026 at 14:30 UTC Developers warned')
+    expect(text).toContain('they did not start 15 November 2026 at 14:30 UTC Warned the developers of Acme Signage')
     expect(text).toContain('at 14:30 UTC · By the suspension rule · Polls too fast review: rev_1')
     expect(text).toContain('at 14:30 UTC · From the command line reason: asked to')
     expect(text).toContain('at 14:30 UTC decision: dec_1')

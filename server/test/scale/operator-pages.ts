@@ -13,7 +13,7 @@ const VISITS = 100
 export type Shown = { readonly account: string; readonly user: string; readonly application: string }
 
 const pathsFor = ({ account, user, application }: Shown) => [
-  ...['', '/reviews', '/applications', '/accounts', '/scopes', '/operators', '/changes', '/vetting', '/audit'],
+  ...['', '/reviews', '/applications', '/accounts', '/scopes', '/operators', '/reviews?kind=vetting', '/audit'],
   `/application?application=${application}`,
   `/account?account=${account}`,
   `/grants?application=${application}`,

@@ -114,6 +114,7 @@ export const auditKinds = {
   'application.profile_declined': 'own_applications',
   'application.vetting_requested': 'own_applications',
   'application.vetted': 'own_applications',
+  'application.vetting_declined': 'own_applications',
   'application.vetting_withdrawn': 'own_applications',
   'application.publisher_proven': 'own_applications',
   'application.publisher_removed': 'own_applications',

@@ -12,10 +12,6 @@ export type Attention = {
   } | null
   /** Decisions about applications that a second operator has to confirm. */
   readonly decisions: number
-  /** Proposed names and logos. */
-  readonly proposals: number
-  /** New applications whose developers ask for a review. */
-  readonly vettings: number
   /** Changes of operators that another operator has to confirm. */
   readonly operatorChanges: number
   readonly suspended: number

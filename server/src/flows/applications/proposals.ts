@@ -3,7 +3,8 @@
  * (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
  */
 import type { Application } from '../../core/applications/application.ts'
-import { type Actor, byOperator, byUser } from '../../core/audit/actor.ts'
+import { type Actor, byUser } from '../../core/audit/actor.ts'
+import { isValidText } from '../../core/reviews/review.ts'
 import { findApplication, markApplicationChanged } from '../../store/applications/applications.ts'
 import { lockOwnApplication } from '../../store/applications/own.ts'
 import {
@@ -19,9 +20,8 @@ import {
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import { asAdministrator, type Forbidden } from '../accounts/administrator.ts'
-import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
-import { asOperator } from '../operator/operator.ts'
+import { notifyOwners } from '../reviews/notify.ts'
 import { isNameTaken } from './reserved-names.ts'
 
 /** The field to change; the other keeps its current or proposed value. */
@@ -89,20 +89,15 @@ export function acceptProposal(
   applicationId: string,
   version: number,
 ): Promise<Acceptance> {
-  return db.transaction((tx) => accept(tx, actor, applicationId, version))
+  return db.transaction((tx) => acceptVersion(tx, actor, applicationId, version))
 }
 
-/** `acceptProposal` for the console: checks that the user is an operator. */
-export function acceptAsOperator(
-  context: Pick<Context, 'db' | 'config'>,
-  by: string,
+export async function acceptVersion(
+  tx: Transaction,
+  actor: Actor,
   applicationId: string,
   version: number,
-): Promise<Acceptance | Forbidden> {
-  return asOperator(context, by, (tx) => accept(tx, byOperator(by), applicationId, version))
-}
-
-async function accept(tx: Transaction, actor: Actor, applicationId: string, version: number): Promise<Acceptance> {
+): Promise<Acceptance> {
   const looked = await lockProposal(tx, applicationId, version)
   if ('outcome' in looked) return looked
   const { application, proposal } = looked
@@ -113,13 +108,11 @@ async function accept(tx: Transaction, actor: Actor, applicationId: string, vers
   const { name, logoVersion } = proposal
   const detail = { version, from: application.name, name, logoVersion }
   await recordEvent(tx, { kind: 'application.profile_accepted', actor, accountId, applicationId, detail })
-  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason: null } })
+  await notifyOwners(tx, { ...application, name }, { what: 'profile_accepted', suspended: application.suspended })
   return { outcome: 'accepted' }
 }
 
 export type Declination = { readonly outcome: 'declined' | 'not_found' | 'stale' | 'no_words' }
-
-const MAX_WORDS = 500
 
 /** `words`: the reason, shown to the proposer. */
 export function declineProposal(
@@ -129,36 +122,26 @@ export function declineProposal(
   version: number,
   words: string,
 ): Promise<Declination> {
-  return db.transaction((tx) => decline(tx, actor, { applicationId, version, words }))
+  return db.transaction((tx) => declineVersion(tx, actor, { applicationId, version, words }))
 }
 
 type Declining = { readonly applicationId: string; readonly version: number; readonly words: string }
 
-export function declineAsOperator(
-  context: Pick<Context, 'db' | 'config'>,
-  by: string,
-  declining: Declining,
-): Promise<Declination | Forbidden> {
-  return asOperator(context, by, (tx) => decline(tx, byOperator(by), declining))
-}
-
-async function decline(
+export async function declineVersion(
   tx: Transaction,
   actor: Actor,
   { applicationId, version, words }: Declining,
 ): Promise<Declination> {
-  const reason = words
-    .replace(/[\p{Cc}\s]+/gu, ' ')
-    .trim()
-    .slice(0, MAX_WORDS)
-  if (reason === '') return { outcome: 'no_words' }
+  const reason = words.trim()
+  if (!isValidText(reason)) return { outcome: 'no_words' }
   const looked = await lockProposal(tx, applicationId, version)
   if ('outcome' in looked) return looked
-  const { accountId, name } = looked.application
+  const { application, proposal } = looked
   await markDeclined(tx, applicationId, reason)
-  const detail = { version, name: looked.proposal.name, reason }
+  const detail = { version, name: proposal.name, reason }
+  const { accountId } = application
   await recordEvent(tx, { kind: 'application.profile_declined', actor, accountId, applicationId, detail })
-  await notifyAdministrators(tx, accountId, { kind: 'profile_decided', detail: { application: name, reason } })
+  await notifyOwners(tx, application, { what: 'profile_declined', suspended: application.suspended, words: reason })
   return { outcome: 'declined' }
 }
 

@@ -4,7 +4,7 @@
 
 import type { Attention } from '../../core/operator/attention.ts'
 import type { TaskLine } from '../../core/operator/listed.ts'
-import type { ReviewLine } from '../../core/reviews/review.ts'
+import type { QueueLine } from '../../core/reviews/queue.ts'
 import { readAttention } from '../../store/operator/attention.ts'
 import {
   type CodeOutcomes,
@@ -16,9 +16,10 @@ import {
 } from '../../store/operator/figures.ts'
 import { readSchemaState, type SchemaState } from '../../store/postgres/migrate.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
-import { countOpenReviews, listWaitingSuspensions } from '../../store/reviews/reviews.ts'
+import { countQueue } from '../../store/reviews/queue.ts'
+import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
-import { listReviews } from '../reviews/list.ts'
+import { listQueue } from '../reviews/list.ts'
 
 export type Overview = {
   readonly postgres: {
@@ -40,9 +41,9 @@ export type Overview = {
     /** Of the last hour; null if counting them exceeded the statement timeout. */
     readonly outcomes: CodeOutcomes | null
   }
-  /** Open reviews, most harmful first: those of the first page. */
-  readonly reviews: readonly ReviewLine[]
-  readonly openReviews: number
+  /** What waits for a decision, most harmful first: the first page. */
+  readonly queue: readonly QueueLine[]
+  readonly waiting: number
   readonly attention: Attention
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
@@ -73,8 +74,8 @@ export async function readOverview(context: Context): Promise<Overview> {
       pollsPerSecond: await readPollRate(db),
       outcomes: await readOutcomes(db).catch(tooMany),
     },
-    reviews: (await listReviews(context, 'open')).lines,
-    openReviews: await countOpenReviews(db),
+    queue: (await listQueue(context, 'open')).lines,
+    waiting: await countQueue(db),
     attention: await readAttention(db),
     waitingSuspensions: await readWaitingSuspensions(context),
   }

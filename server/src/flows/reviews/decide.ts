@@ -30,6 +30,7 @@ import {
   findOpenReview,
   findReview,
   lockReviews,
+  lockSeen,
   type Review,
   readSeen,
   saveReview,
@@ -66,7 +67,7 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
     if (!application || !(await isReviewOf(tx, wish))) return { outcome: 'not_found' }
     if (!isFit(context, wish)) return { outcome: 'unfit' }
     const open = await findOpenReview(tx, application.id)
-    const seen = await readSeen(tx, application.id)
+    const seen = await lockSeen(tx, application.id)
     if ((open?.id ?? null) !== wish.reviewId || seen !== wish.seen) return { outcome: 'stale' }
 
     const now = await readClock(tx)
@@ -93,7 +94,7 @@ export function confirmDecision(context: Context, by: string, decisionId: string
     const problem = await problemOfSecond(tx, decision, operator.id)
     if (problem) return { outcome: 'not_eligible', problem }
     const review = await findOpenReview(tx, application.id)
-    if (review?.id !== decision.reviewId || (await readSeen(tx, application.id)) !== decision.seen) {
+    if (review?.id !== decision.reviewId || (await lockSeen(tx, application.id)) !== decision.seen) {
       return { outcome: 'stale' }
     }
     await markConfirmed(tx, decision.id, operator.id)

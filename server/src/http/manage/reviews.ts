@@ -1,7 +1,7 @@
 /** Reviews of applications in the management API: read only, because operators decide about them. */
 import { type ReviewLine, reviewReasons } from '../../core/reviews/review.ts'
 import { listReviews as list } from '../../flows/reviews/list.ts'
-import type { ReviewState } from '../../store/reviews/reviews.ts'
+import type { QueueState } from '../../store/reviews/queue.ts'
 import { type Body, boolean, nullable, oneOf, optional, text } from '../schema.ts'
 import { endpoint, type Resource } from './endpoint.ts'
 import { listBody, moment, momentField, pageOf, pageQuery, readFilter, readPage } from './paging.ts'
@@ -51,7 +51,7 @@ export const listReviews = endpoint({
     answers: { 200: { description: 'A page of reviews.', body: listBody(reviewBody) } },
   },
   handle: async ({ context, request }) => {
-    const state: ReviewState = readFilter(request, 'state') === 'closed' ? 'closed' : 'open'
+    const state: QueueState = readFilter(request, 'state') === 'closed' ? 'closed' : 'open'
     const wish = { ...readPage(request, REVIEW_ID), search: '', sort: 'opened', descending: false } as const
     const { lines, after } = await list(context, state, wish)
     return pageOf(lines.map(renderReview), after)

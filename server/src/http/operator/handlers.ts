@@ -15,12 +15,12 @@ import {
 import { readTableWish } from '../table-wish.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 
-/** Number of open reviews shown on the overview page. */
-const FIRST_REVIEWS = 5
+/** Lines of the queue on the overview page. */
+const FIRST_OF_QUEUE = 5
 
 export const showOverview: PageHandler<UserRequest> = async (context, { now, frame }) => {
-  const { reviews, ...overview } = await readOverview(context)
-  return { page: operatorOverviewPage(frame, { ...overview, now, reviews: reviews.slice(0, FIRST_REVIEWS) }) }
+  const { queue, ...overview } = await readOverview(context)
+  return { page: operatorOverviewPage(frame, { ...overview, now, queue: queue.slice(0, FIRST_OF_QUEUE) }) }
 }
 
 const BY_NAME = { sort: 'name', descending: false } as const

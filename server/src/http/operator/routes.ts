@@ -4,14 +4,20 @@
  */
 import { exportAudit, showAudit } from '../audit/handlers.ts'
 import { operatorKeyRoutes } from '../manage/key-routes.ts'
-import { confirm, decide, showReviewedApplication, showReviews, withdraw } from '../reviews/handlers.ts'
+import {
+  answer,
+  confirm,
+  decide,
+  showProposedLogo,
+  showReviewedApplication,
+  showReviews,
+  withdraw,
+} from '../reviews/handlers.ts'
 import type { PageRoute } from '../route.ts'
-import { acceptChange, declineChange, showChange, showChanges, showProposedLogo } from './changes.ts'
 import { showAccount, showAccounts, showEveryApplication, showOverview } from './handlers.ts'
 import { confirmOperator, rejectOperator, showOperators } from './operators.ts'
 import { endConnections, showGrants, showPerson, showSearch } from './people.ts'
 import { addNewScope, retitleScope, showScopes } from './scopes.ts'
-import { approveApplication, showVetting, showVettings, withdrawApproval } from './vetting.ts'
 
 export const operatorRoutes: readonly PageRoute[] = [
   { method: 'GET', path: '/operator', access: 'operator', handler: showOverview },
@@ -44,6 +50,16 @@ export const operatorRoutes: readonly PageRoute[] = [
     from: '/operator/application?application={application}',
     fresh: true,
   },
+  {
+    method: 'POST',
+    path: '/operator/application/answer',
+    access: 'operator',
+    handler: answer,
+    bound: ['application', 'kind', 'seen'],
+    from: '/operator/application?application={application}',
+    fresh: true,
+  },
+  { method: 'GET', path: '/operator/application/logo', access: 'operator', handler: showProposedLogo },
   { method: 'GET', path: '/operator/applications', access: 'operator', handler: showEveryApplication },
   { method: 'GET', path: '/operator/accounts', access: 'operator', handler: showAccounts },
   { method: 'GET', path: '/operator/account', access: 'operator', handler: showAccount, fresh: true },
@@ -94,47 +110,6 @@ export const operatorRoutes: readonly PageRoute[] = [
     handler: rejectOperator,
     bound: ['change'],
     from: '/operator/operators',
-    fresh: true,
-  },
-  { method: 'GET', path: '/operator/changes', access: 'operator', handler: showChanges, fresh: true },
-  { method: 'GET', path: '/operator/change', access: 'operator', handler: showChange, fresh: true },
-  { method: 'GET', path: '/operator/changes/logo', access: 'operator', handler: showProposedLogo },
-  {
-    method: 'POST',
-    path: '/operator/changes/accept',
-    access: 'operator',
-    handler: acceptChange,
-    bound: ['application', 'version'],
-    from: '/operator/change?application={application}',
-    fresh: true,
-  },
-  {
-    method: 'POST',
-    path: '/operator/changes/decline',
-    access: 'operator',
-    handler: declineChange,
-    bound: ['application', 'version'],
-    from: '/operator/change?application={application}',
-    fresh: true,
-  },
-  { method: 'GET', path: '/operator/vetting', access: 'operator', handler: showVettings, fresh: true },
-  { method: 'GET', path: '/operator/vetting/application', access: 'operator', handler: showVetting, fresh: true },
-  {
-    method: 'POST',
-    path: '/operator/vetting/approve',
-    access: 'operator',
-    handler: approveApplication,
-    bound: ['application'],
-    from: '/operator/vetting/application?application={application}',
-    fresh: true,
-  },
-  {
-    method: 'POST',
-    path: '/operator/vetting/withdraw',
-    access: 'operator',
-    handler: withdrawApproval,
-    bound: ['application'],
-    from: '/operator/vetting/application?application={application}',
     fresh: true,
   },
   { method: 'GET', path: '/operator/audit', access: 'operator', handler: showAudit('operator'), fresh: true },

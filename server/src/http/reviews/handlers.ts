@@ -1,4 +1,5 @@
-/** Operators' console: the review queue, one application with all its evidence, and the operators' decisions. */
+/** Operators' console: the queue, one application with all its evidence, decisions, and answers to requests. */
+import { queueKinds, requestKinds } from '../../core/reviews/queue.ts'
 import {
   type Decision,
   decisions,
@@ -6,40 +7,29 @@ import {
   isValidText,
   type Reason,
   reasons,
-  waitsForSecond,
 } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
-import { confirmDecision, decideReview, readConfirmationProblem, withdrawDecision } from '../../flows/reviews/decide.ts'
-import {
-  listReviews,
-  readReviewedApplication,
-  type SeenApplication,
-  usualReviewOrder,
-} from '../../flows/reviews/list.ts'
-import { isFresh } from '../../flows/sign-in/sessions.ts'
-import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
-import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
-import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
+import { answerRequest } from '../../flows/reviews/answer-request.ts'
+import { confirmDecision, decideReview, withdrawDecision } from '../../flows/reviews/decide.ts'
+import { listQueue, usualQueueOrder } from '../../flows/reviews/list.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
-import { reviewColumns } from '../../store/reviews/reviews.ts'
+import { PICTURE_TYPE } from '../../pictures/picture.ts'
+import { readProposedLogo } from '../../store/applications/proposals.ts'
+import { queueColumns } from '../../store/reviews/queue.ts'
 import { readTableWish } from '../table-wish.ts'
-import type { PageAnswer, PageHandler, UserRequest } from '../web/answer.ts'
+import type { PageHandler, UserRequest } from '../web/answer.ts'
+import { type Given, reviewedPage, toReviewedPage } from './reviewed-page.ts'
 
 export const showReviews: PageHandler<UserRequest> = async (context, { fields, now, frame }) => {
   const filter = fields.get('filter') === 'closed' ? 'closed' : 'open'
-  const wish = readTableWish(fields, reviewColumns, usualReviewOrder[filter])
-  const reviews = await listReviews(context, filter, wish)
-  return { page: operatorReviewsPage(frame, { filter, wish, reviews, now }) }
+  const kind = queueKinds.find((each) => each === fields.get('kind')) ?? null
+  const wish = readTableWish(fields, queueColumns, usualQueueOrder[filter])
+  const queue = await listQueue(context, filter, kind, wish)
+  return { page: operatorReviewsPage(frame, { filter, kind, wish, queue, now }) }
 }
 
-const NOTICES: readonly OperatorApplicationModel['notice'][] = ['decided', 'waits_for_second', 'confirmed', 'withdrawn']
-
 export const showReviewedApplication: PageHandler<UserRequest> = (context, request) =>
-  reviewedPage(context, request, null, null)
-
-type Given = Pick<DecisionForm, 'decision' | 'reason' | 'words' | 'intervalSeconds' | 'problem'>
-
-const NOTHING: Given = { decision: null, reason: null, words: '', intervalSeconds: '', problem: null }
+  reviewedPage(context, request, {})
 
 export const decide: PageHandler<UserRequest> = async (context, request) => {
   const { fields, sessionUser } = request
@@ -47,7 +37,7 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   const given = readDecision(context, request)
   const { decision, reason, words } = given
   if (given.problem !== null || decision === null || reason === null) {
-    return reviewedPage(context, request, given, null)
+    return reviewedPage(context, request, { given })
   }
   const result = await decideReview(context, sessionUser.id, {
     applicationId,
@@ -59,8 +49,8 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
     intervalSeconds: decision === 'reinstate_slower' ? secondsFrom(given.intervalSeconds) : null,
   })
   if (result.outcome === 'decided' || result.outcome === 'waits_for_second')
-    return toPage(applicationId, result.outcome)
-  if (result.outcome === 'stale') return reviewedPage(context, request, given, 'stale')
+    return toReviewedPage(applicationId, result.outcome)
+  if (result.outcome === 'stale') return reviewedPage(context, request, { given, problem: 'stale' })
   return { refusal: result.outcome === 'unfit' ? 'invalid_request' : result.outcome }
 }
 
@@ -88,46 +78,39 @@ function secondsFrom(text: string): number | null {
 export const confirm: PageHandler<UserRequest> = async (context, request) => {
   const { fields, sessionUser } = request
   const { outcome } = await confirmDecision(context, sessionUser.id, fields.get('decision') ?? '')
-  if (outcome === 'decided') return toPage(fields.get('application') ?? '', 'confirmed')
-  if (outcome === 'stale' || outcome === 'not_eligible') return reviewedPage(context, request, null, outcome)
+  if (outcome === 'decided') return toReviewedPage(fields.get('application') ?? '', 'confirmed')
+  if (outcome === 'stale' || outcome === 'not_eligible') return reviewedPage(context, request, { problem: outcome })
   return { refusal: outcome }
 }
 
 export const withdraw: PageHandler<UserRequest> = async (context, { fields, sessionUser }) => {
   const { outcome } = await withdrawDecision(context, sessionUser.id, fields.get('decision') ?? '')
-  return outcome === 'withdrawn' ? toPage(fields.get('application') ?? '', outcome) : { refusal: outcome }
+  return outcome === 'withdrawn' ? toReviewedPage(fields.get('application') ?? '', outcome) : { refusal: outcome }
 }
 
-function toPage(applicationId: string, notice: NonNullable<OperatorApplicationModel['notice']>): PageAnswer {
-  return { seeOther: `/operator/application?application=${encodeURIComponent(applicationId)}&notice=${notice}` }
+export const answer: PageHandler<UserRequest> = async (context, request) => {
+  const { fields, sessionUser } = request
+  const applicationId = fields.get('application') ?? ''
+  const kind = requestKinds.find((each) => each === fields.get('kind'))
+  if (!kind) return { refusal: 'not_found' }
+  const words = (fields.get('words') ?? '').replaceAll('\r\n', '\n').trim()
+  const { outcome } = await answerRequest(context, sessionUser.id, {
+    ...{ applicationId, kind, words },
+    seen: fields.get('seen') ?? '',
+    approve: fields.get('answer') === 'approve',
+  })
+  if (outcome === 'approved' || outcome === 'declined') return toReviewedPage(applicationId, outcome)
+  const answerForm = { kind, words, wrong: outcome === 'no_words' }
+  if (outcome === 'no_words') return reviewedPage(context, request, { answerForm })
+  if (outcome === 'stale' || outcome === 'taken')
+    return reviewedPage(context, request, { answerForm, problem: outcome })
+  return { refusal: outcome }
 }
 
-async function reviewedPage(
-  context: Context,
-  request: UserRequest,
-  given: Given | null,
-  problem: OperatorApplicationModel['problem'],
-): Promise<PageAnswer> {
-  const { fields, frame, sessionUser, now } = request
-  const application = await readReviewedApplication(context, fields.get('application') ?? '')
-  if (!application) return { refusal: 'not_found' }
-  const { seen, review } = application
-  const reviewId = review !== null && review.closedAt === null ? review.id : ''
-  const form = isFresh(context, sessionUser, now) ? { ...(given ?? NOTHING), reviewId, seen } : null
-  const model: OperatorApplicationModel = {
-    ...application,
-    usualIntervalSeconds: context.config.pollIntervalSeconds,
-    form,
-    confirmationProblem: await problemOfConfirming(context, application, sessionUser.id),
-    notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,
-    problem,
-  }
-  const wrong = problem !== null || (given !== null && given.problem !== null)
-  return { page: operatorApplicationPage(frame, model), status: wrong ? 400 : 200 }
-}
-
-/** Of the decision that waits for a second operator, if there is one. */
-async function problemOfConfirming(context: Context, { decisions }: SeenApplication, by: string) {
-  const waiting = decisions.find(waitsForSecond)
-  return waiting ? readConfirmationProblem(context, waiting.id, by) : null
+export const showProposedLogo: PageHandler<UserRequest> = async (context, { fields }) => {
+  const version = fields.get('version') ?? ''
+  // Versions are never 0.
+  const number = /^\d{1,9}$/.test(version) ? Number(version) : 0
+  const bytes = await readProposedLogo(context.db, fields.get('application') ?? '', number)
+  return bytes ? { bytes, type: PICTURE_TYPE, lasting: false } : { refusal: 'not_found' }
 }

@@ -26,9 +26,11 @@ export function ProposalNotice({ frame, id, proposal }: ProposalProps) {
     <Notice kind={waits ? 'info' : 'warning'} title={words.t(waits ? 'proposal.title' : 'proposal.declined')}>
       <p>{words.t(waits ? 'proposal.text' : 'proposal.declined_text')}</p>
       {!waits && (
-        <blockquote>
-          <bdi>{declinedReason}</bdi>
-        </blockquote>
+        <div class="says">
+          <blockquote dir="auto" class="spoken">
+            {declinedReason}
+          </blockquote>
+        </div>
       )}
       <Facts>
         <Fact name={words.t('proposal.name')}>{name !== null && <bdi>{name}</bdi>}</Fact>

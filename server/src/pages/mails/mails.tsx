@@ -3,7 +3,6 @@
  * links. Neither loads remote content, tracks opening, or asks for anything but a click.
  */
 import { renderToString } from 'preact-render-to-string'
-import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
 import type { AlarmingReason } from '../../core/grants/revocation-reason.ts'
 import type { OperatorChangeNotification, ReviewNotification, SecondDecisionNotification } from '../../core/mail.ts'
 import type { Service } from '../ui/frame.ts'
@@ -67,7 +66,8 @@ export type MailContent = About &
         readonly place: string | null
       }
     /**
-     * To administrators: their application polls too fast, or its review was decided. The link leads to its figures.
+     * To administrators: their application polls too fast, its review was decided, or their request was answered. The
+     * link leads to its figures, or after a request to its page.
      */
     | (ReviewNotification & { readonly kind: 'application_review'; readonly link: string })
     /** To operators: suspended applications wait for a review. The link leads to the queue. */
@@ -91,10 +91,6 @@ export type MailContent = About &
       }
     /** The link leads to the page where the user sets up an authenticator and creates recovery codes. */
     | { readonly kind: 'authenticator_to_renew' | 'recovery_codes_to_renew'; readonly link: string }
-    /** To administrators: an operator decided a proposal. `reason`: why it was declined; null: accepted. */
-    | { readonly kind: 'profile_decided'; readonly application: string; readonly reason: string | null }
-    /** To administrators: an operator approved an application, or withdrew the approval. */
-    | { readonly kind: 'vetting_decided'; readonly application: string; readonly vetted: boolean }
     /** To administrators: the DNS record of the publisher is missing. */
     | {
         readonly kind: 'publisher_record'
@@ -281,23 +277,6 @@ function compose(words: Words, mail: MailContent): readonly [string, ...Block[]]
         { link: mail.link, label: words.t('mail.authenticator_to_renew_link') },
         { says: words.t('mail.authenticator_to_renew_what') },
       ]
-    case 'profile_decided': {
-      const { application, reason } = mail
-      const how = reason === null ? 'accepted' : 'declined'
-      return [
-        words.t(`mail.profile_${how}_subject`, { application }),
-        { says: words.t(`mail.profile_${how}_text`, { application }) },
-        ...(reason === null ? [] : [{ facts: [[words.t('mail.profile_reason'), reason]] as const }]),
-      ]
-    }
-    case 'vetting_decided': {
-      const { application, vetted } = mail
-      const how = vetted ? 'vetted' : 'vetting_withdrawn'
-      return [
-        words.t(`mail.${how}_subject`, { application }),
-        { says: words.t(`mail.${how}_text`, { application, max: MAX_OUTSIDE_GRANTS }) },
-      ]
-    }
     case 'publisher_record': {
       const { application, domain, record, lost } = mail
       const what = lost ? 'publisher_lost' : 'publisher_missing'

@@ -1,8 +1,9 @@
 /**
- * Mail to the owner of an application about its review: what happened, figures, reason, what to do. Never names the
- * operator.
+ * Mail to the owner of an application about a review of it or an answer to a request: what happened, figures, reason,
+ * what to do. Never names the operator.
  */
-import type { ReviewNotification } from '../../core/mail.ts'
+import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
+import { type ReviewNotification, requestAnswers } from '../../core/mail.ts'
 import type { Figures } from '../../core/reviews/suspension.ts'
 import type { Words } from '../ui/words.ts'
 import type { Block } from './block.ts'
@@ -13,19 +14,18 @@ export function composeReview(
   accountHost: string,
   link: string,
 ): readonly [string, ...Block[]] {
-  const { what, application, reason, figures, suspended } = news
+  const { what, application, reason, figures } = news
   const about = {
     application,
     name: accountHost,
     until: news.until === null ? '' : words.moment(news.until),
     seconds: news.intervalSeconds ?? 0,
-    suspended: suspended ? 'yes' : 'no',
+    max: MAX_OUTSIDE_GRANTS,
   }
   const facts: [string, string | null][] = [
     [words.t('application_review.fact_reason'), reason && words.t(`suspension_reason.${reason}`)],
     ...(figures ? factsOf(words, figures) : []),
   ]
-  const label = words.t(suspended ? 'application_review.link_appeal' : 'application_review.link')
   return [
     words.t(`application_review.${what}_subject`, about),
     { says: words.t(`application_review.${what}_text`, about) },
@@ -33,7 +33,7 @@ export function composeReview(
     ...(facts.some(([, value]) => value) ? [{ facts }] : []),
     ...(news.words === null ? [] : [{ says: words.t('application_review.words', { words: news.words }) }]),
     ...whatToDo(words, news),
-    { link, label },
+    { link, label: words.t(`application_review.${labelOf(news)}`) },
   ]
 }
 
@@ -42,9 +42,17 @@ function howLong(words: Words, { until }: ReviewNotification): string {
   return words.t('application_review.suspended_until', { until: words.moment(until) })
 }
 
-function whatToDo(words: Words, { what, suspended }: ReviewNotification): Block[] {
+const isAnswer = ({ what }: ReviewNotification) => requestAnswers.some((each) => each === what)
+
+function labelOf(news: ReviewNotification): 'link_application' | 'link_appeal' | 'link' {
+  if (isAnswer(news)) return 'link_application'
+  return news.suspended ? 'link_appeal' : 'link'
+}
+
+function whatToDo(words: Words, news: ReviewNotification): Block[] {
+  const { what, suspended } = news
   if (what === 'warned' || what === 'expired') return [{ says: words.t(`application_review.${what}_what`) }]
-  return suspended ? [{ says: words.t('application_review.suspended_what') }] : []
+  return suspended && !isAnswer(news) ? [{ says: words.t('application_review.suspended_what') }] : []
 }
 
 /** Leaves out facts without a figure: a review opened by reports has no polling figures, and the reverse. */

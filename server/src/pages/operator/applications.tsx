@@ -1,14 +1,13 @@
 /** Applications of the service, for operators: all of them, not only those under review. */
 import type { ApplicationLine } from '../../core/operator/listed.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
-import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Select } from '../ui/field-kinds.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { grantCount, Table, type TablePlace, TableSearch } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
-import { accountHref } from './hrefs.ts'
+import { accountHref, operatorHref } from './hrefs.ts'
 
 type Column = 'name' | 'created'
 

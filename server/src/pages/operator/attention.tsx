@@ -1,21 +1,19 @@
 /** What waits for an operator: one line each, with the page where it is dealt with. */
 import type { ComponentChildren } from 'preact'
 import type { Attention } from '../../core/operator/attention.ts'
-import { operatorHref } from '../reviews/line.tsx'
 import { Notice } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
+import { operatorHref } from './hrefs.ts'
 
 type AttentionProps = { readonly words: Words; readonly attention: Attention }
 
 export function AttentionCard({ words, attention }: AttentionProps) {
-  const { decisions, proposals, vettings, operatorChanges, suspended, failingWebhooks } = attention
+  const { decisions, operatorChanges, suspended, failingWebhooks } = attention
   const lines: readonly (ComponentChildren | false)[] = [
     decisions > 0 && <a href="/operator/reviews">{words.t('attention.decisions', { count: decisions })}</a>,
     operatorChanges > 0 && (
       <a href="/operator/operators">{words.t('attention.operator_changes', { count: operatorChanges })}</a>
     ),
-    proposals > 0 && <a href="/operator/changes">{words.t('attention.proposals', { count: proposals })}</a>,
-    vettings > 0 && <a href="/operator/vetting">{words.t('attention.vettings', { count: vettings })}</a>,
     failingWebhooks.count > 0 && <Failing words={words} failing={failingWebhooks} />,
     suspended > 0 && (
       <a href="/operator/applications?status=suspended">{words.t('attention.suspended', { count: suspended })}</a>

@@ -2,14 +2,13 @@
 import { isRevocationReason } from '../../core/grants/revocation-reason.ts'
 import type { OperatorGrantLine } from '../../core/operator/listed.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
-import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
 import { Select } from '../ui/field-kinds.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Table, type TablePlace, TableSearch } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
-import { personHref } from './hrefs.ts'
+import { operatorHref, personHref } from './hrefs.ts'
 
 export type GrantColumn = 'connected'
 

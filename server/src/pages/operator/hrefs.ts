@@ -1,4 +1,4 @@
-/** Addresses of the operators’ pages about an account, a user, a proposal or a vetting. */
+/** Addresses of the operators’ pages about an account, a user or an application. */
 
 export function accountHref(slug: string): string {
   return `/operator/account?account=${encodeURIComponent(slug)}`
@@ -8,10 +8,6 @@ export function personHref(userId: string): string {
   return `/operator/person?user=${encodeURIComponent(userId)}`
 }
 
-export function changeHref(applicationId: string): string {
-  return `/operator/change?application=${encodeURIComponent(applicationId)}`
-}
-
-export function vettingHref(applicationId: string): string {
-  return `/operator/vetting/application?application=${encodeURIComponent(applicationId)}`
+export function operatorHref(applicationId: string): string {
+  return `/operator/application?application=${encodeURIComponent(applicationId)}`
 }

@@ -81,7 +81,7 @@ function Change({ frame, change }: { readonly frame: Frame; readonly change: Ope
       )}
       <Form frame={frame} action="/operator/operators/reject" bound={bound}>
         <button type="submit" class="button quiet">
-          {words.t(own ? 'operator.withdraw' : 'operator.change_decline')}
+          {words.t(own ? 'operator.withdraw' : 'operator.decline')}
         </button>
       </Form>
     </section>

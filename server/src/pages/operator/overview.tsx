@@ -2,8 +2,8 @@
 import type { ComponentChildren } from 'preact'
 import type { Attention } from '../../core/operator/attention.ts'
 import type { TaskLine } from '../../core/operator/listed.ts'
-import type { ReviewLine } from '../../core/reviews/review.ts'
-import { ReviewList } from '../reviews/line.tsx'
+import type { QueueLine } from '../../core/reviews/queue.ts'
+import { QueueList } from '../reviews/line.tsx'
 import { Moment } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
@@ -42,9 +42,10 @@ export type OperatorOverviewModel = {
     /** Of the last hour; null: too many to count. */
     readonly outcomes: { readonly granted: number; readonly rejected: number; readonly expired: number } | null
   }
-  /** The first few open reviews. */
-  readonly reviews: readonly ReviewLine[]
-  readonly openReviews: number
+  /** The first few lines of the queue. */
+  readonly queue: readonly QueueLine[]
+  /** Length of the queue. */
+  readonly waiting: number
   readonly attention: Attention
   /** Suspended applications that wait for a decision; `oldest`: since when the first one waits, null if none. */
   readonly waitingSuspensions: { readonly count: number; readonly oldest: number | null }
@@ -134,7 +135,7 @@ function Verdict(props: PartProps) {
   )
 }
 
-function Live({ words, model: { live, mail, openReviews, waitingSuspensions } }: PartProps) {
+function Live({ words, model: { live, mail, waiting, waitingSuspensions } }: PartProps) {
   const { outcomes } = live
   const many = words.t('operator.too_many')
   return (
@@ -147,7 +148,7 @@ function Live({ words, model: { live, mail, openReviews, waitingSuspensions } }:
         <Tile name={words.t('operator.live_rejected')}>{outcomes ? words.number(outcomes.rejected) : many}</Tile>
         <Tile name={words.t('operator.live_expired')}>{outcomes ? words.number(outcomes.expired) : many}</Tile>
         <Tile name={words.t('operator.live_mails')}>{words.number(mail.waiting)}</Tile>
-        <Tile name={words.t('operator.live_reviews')}>{words.number(openReviews)}</Tile>
+        <Tile name={words.t('operator.live_reviews')}>{words.number(waiting)}</Tile>
         <Tile name={words.t('operator.live_suspensions')}>{words.number(waitingSuspensions.count)}</Tile>
       </dl>
     </section>
@@ -163,17 +164,17 @@ function Tile({ name, children }: { readonly name: string; readonly children: Co
   )
 }
 
-function Queue({ words, model: { reviews, openReviews, now } }: PartProps) {
+function Queue({ words, model: { queue, waiting, now } }: PartProps) {
   return (
     <section class="card stack" aria-labelledby="queue">
       <h2 id="queue">{words.t('operator.queue')}</h2>
-      {reviews.length === 0 ? (
+      {queue.length === 0 ? (
         <p>{words.t('operator.reviews_open_none')}</p>
       ) : (
         <>
-          <ReviewList words={words} reviews={reviews} now={now} />
+          <QueueList words={words} lines={queue} now={now} />
           <p>
-            <a href="/operator/reviews">{words.t('operator.queue_all', { reviews: openReviews })}</a>
+            <a href="/operator/reviews">{words.t('operator.queue_all', { reviews: waiting })}</a>
           </p>
         </>
       )}

@@ -3,12 +3,11 @@ import type { ComponentChildren } from 'preact'
 import type { AuditEntry } from '../../core/audit/entry.ts'
 import type { OperatorGrantLine, PersonLine } from '../../core/operator/listed.ts'
 import { AuditLine } from '../audit/line.tsx'
-import { operatorHref } from '../reviews/line.tsx'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import type { Words } from '../ui/words.ts'
-import { accountHref, personHref } from './hrefs.ts'
+import { accountHref, operatorHref, personHref } from './hrefs.ts'
 
 export type OperatorSearchModel = {
   readonly text: string

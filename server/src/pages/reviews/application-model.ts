@@ -2,14 +2,18 @@
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
 import type { ReviewedApplication } from '../../core/reviews/review.ts'
 import type { DecisionForm } from './decision-form.ts'
+import type { AnswerForm, RequestModel } from './request.tsx'
 
 export type OperatorApplicationModel = ReviewedApplication & {
+  readonly requests: readonly RequestModel[]
   /** The configured poll interval. */
   readonly usualIntervalSeconds: number
-  /** Content of the form; null: the operator has to authenticate again first. */
+  /** Content of the form of a decision; null: the operator has to authenticate again first. */
   readonly form: DecisionForm | null
+  /** The form of a request that came back. */
+  readonly answerForm: AnswerForm | null
   /** Why the operator who views the page may not confirm the waiting decision; null: they may, or none waits. */
   readonly confirmationProblem: ConfirmationProblem | null
-  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'withdrawn'
-  readonly problem: null | 'stale' | 'not_eligible'
+  readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'withdrawn' | 'approved' | 'declined'
+  readonly problem: null | 'stale' | 'not_eligible' | 'taken'
 }

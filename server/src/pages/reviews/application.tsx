@@ -6,26 +6,26 @@ import { Day } from '../ui/elements.tsx'
 import { Fact, Facts } from '../ui/facts.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { MailWaits, Notice, Problems } from '../ui/notice.tsx'
+import { MailWaits, Notice, type Problem, Problems } from '../ui/notice.tsx'
+import type { Words } from '../ui/words.ts'
 import type { OperatorApplicationModel } from './application-model.ts'
 import { ApplicationCharts } from './charts.tsx'
-import { DecisionCard, fieldOf } from './decide.tsx'
+import { DecisionCard, FoldedDecisions, fieldOf } from './decide.tsx'
 import { PastDecisions } from './decisions.tsx'
 import { EvidenceCard } from './evidence.tsx'
 import { ReviewBadges } from './line.tsx'
+import { RequestCard, wordsField } from './request.tsx'
 import { SuspensionState } from './suspension.tsx'
 import { TimelineCard } from './timeline.tsx'
 
 export function operatorApplicationPage(frame: Frame, model: OperatorApplicationModel): string {
   const { words } = frame
-  const { name, review, notice, problem, form } = model
-  // With an open review the application belongs to the queue, otherwise to the list of all applications.
-  const underReview = review !== null && review.closedAt === null
-  const wrong = problem
-    ? [{ field: null, text: words.t(`operator.problem_${problem}`) }]
-    : form?.problem
-      ? [{ field: fieldOf(words, form, model), text: words.t(`operator.problem_${form.problem}`) }]
-      : []
+  const { id, name, review, requests, notice, form, answerForm } = model
+  const reviewed = review !== null && review.closedAt === null
+  // What waits for a decision belongs to the queue, otherwise to the list of all applications.
+  const waits = reviewed || requests.some((request) => request.kind === 'profile' || !request.approved)
+  const onlyRequests = waits && !reviewed && !model.suspended
+  const wrong = problemsOf(words, model)
   return page(
     frame,
     name,
@@ -34,7 +34,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
       {notice && wrong.length === 0 && (
         <Notice kind="success">
           {words.t(`operator.notice_${notice}`)}
-          {(notice === 'decided' || notice === 'confirmed') && <MailWaits frame={frame} />}
+          {MAILED.includes(notice) && <MailWaits frame={frame} />}
         </Notice>
       )}
       <header class="stack tight">
@@ -46,14 +46,24 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
           {!review && model.suspended && <span class="badge danger">{words.t('operator.suspended')}</span>}
         </div>
         <p>
-          {underReview ? (
+          {waits ? (
             <a href="/operator/reviews">{words.t('operator.back_to_queue')}</a>
           ) : (
             <a href="/operator/applications">{words.t('operator.back_to_applications')}</a>
           )}
         </p>
       </header>
-      <SuspensionState frame={frame} model={model} />
+      {requests.map((request) => (
+        <RequestCard
+          frame={frame}
+          applicationId={id}
+          request={request}
+          seen={form?.seen ?? null}
+          form={answerForm}
+          key={request.kind}
+        />
+      ))}
+      {onlyRequests || <SuspensionState frame={frame} model={model} />}
       <div class="beside">
         {review && (
           <div class="stack">
@@ -61,7 +71,7 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
             <EvidenceCard words={words} review={review} />
           </div>
         )}
-        <DecisionCard frame={frame} model={model} />
+        {onlyRequests ? <FoldedDecisions frame={frame} model={model} /> : <DecisionCard frame={frame} model={model} />}
       </div>
       <ApplicationCharts words={words} series={model.series} />
       <div class="beside">
@@ -71,12 +81,23 @@ export function operatorApplicationPage(frame: Frame, model: OperatorApplication
           decisions={model.decisions}
           confirmationProblem={model.confirmationProblem}
         />
-        <TimelineCard words={words} timeline={model.timeline} />
+        <TimelineCard words={words} application={name} timeline={model.timeline} />
         <About frame={frame} model={model} />
       </div>
     </>,
-    { wide: true, problem: wrong.length > 0, within: underReview ? '/operator/reviews' : '/operator/applications' },
+    { wide: true, problem: wrong.length > 0, within: waits ? '/operator/reviews' : '/operator/applications' },
   )
+}
+
+/** Notices of what the developers get a mail about. */
+const MAILED: readonly OperatorApplicationModel['notice'][] = ['decided', 'confirmed', 'approved', 'declined']
+
+function problemsOf(words: Words, model: OperatorApplicationModel): readonly Problem[] {
+  const { problem, form, answerForm } = model
+  if (problem) return [{ field: null, text: words.t(`operator.problem_${problem}`) }]
+  if (answerForm?.wrong) return [{ field: wordsField(answerForm.kind), text: words.t('operator.problem_words') }]
+  if (!form?.problem) return []
+  return [{ field: fieldOf(words, form, model), text: words.t(`operator.problem_${form.problem}`) }]
 }
 
 type PartProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }

@@ -1,6 +1,7 @@
 /** Decision forms for operators: each decision needs a reason and a text that is sent to the developer. */
 
 import { type Decision, reasons } from '../../core/reviews/review.ts'
+import { operatorHref } from '../operator/hrefs.ts'
 import { AreYouSure } from '../ui/are-you-sure.tsx'
 import { Field } from '../ui/field.tsx'
 import { OwnWords, Radio, Select } from '../ui/field-kinds.tsx'
@@ -10,7 +11,6 @@ import { MailWaits } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
 import type { OperatorApplicationModel } from './application-model.ts'
 import type { DecisionForm } from './decision-form.ts'
-import { operatorHref } from './line.tsx'
 
 type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
@@ -51,11 +51,32 @@ export function fieldOf(words: Words, { decision, problem }: DecisionForm, model
 
 export function DecisionCard({ frame, model }: CardProps) {
   const { words } = frame
-  const { id, form } = model
-  const next = encodeURIComponent(operatorHref(id))
   return (
     <section class="card stack" aria-labelledby="decide">
       <h2 id="decide">{words.t('operator.decide')}</h2>
+      <Decisions frame={frame} model={model} />
+    </section>
+  )
+}
+
+/** Where nothing but a request of its developers calls for a decision. */
+export function FoldedDecisions({ frame, model }: CardProps) {
+  return (
+    <details class="card find" open={model.form?.problem != null}>
+      <summary>{frame.words.t('operator.decide_otherwise')}</summary>
+      <div class="stack">
+        <Decisions frame={frame} model={model} />
+      </div>
+    </details>
+  )
+}
+
+function Decisions({ frame, model }: CardProps) {
+  const { words } = frame
+  const { id, form } = model
+  const next = encodeURIComponent(operatorHref(id))
+  return (
+    <>
       <p>{words.t('operator.decide_text')}</p>
       <MailWaits frame={frame} />
       {form === null ? (
@@ -70,7 +91,7 @@ export function DecisionCard({ frame, model }: CardProps) {
           <RevokeAll frame={frame} model={model} form={about(form, form.decision === 'keep_and_revoke')} />
         </>
       )}
-    </section>
+    </>
   )
 }
 

@@ -1,19 +1,21 @@
-/** Review queue for operators, and the reviews decided before. */
-
-import type { ReviewLine } from '../../core/reviews/review.ts'
+/** The operators' queue, and what was decided before. */
+import { type QueueKind, type QueueLine, queueKinds } from '../../core/reviews/queue.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
-import { accountHref } from '../operator/hrefs.ts'
+import { accountHref, operatorHref } from '../operator/hrefs.ts'
 import { KeyList, Moment } from '../ui/elements.tsx'
+import { Select } from '../ui/field-kinds.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
 import { Table, TableSearch, Tabs } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
-import { operatorHref, ReviewBadges, reviewReason } from './line.tsx'
+import { QueueBadges, queueReason } from './line.tsx'
 
 export type OperatorReviewsModel = {
   readonly filter: 'open' | 'closed'
+  /** Null: all. */
+  readonly kind: QueueKind | null
   readonly wish: TableWish<'name' | 'harm' | 'opened' | 'closed'>
-  readonly reviews: TablePage<ReviewLine>
+  readonly queue: TablePage<QueueLine>
   readonly now: number
 }
 
@@ -21,7 +23,7 @@ const FILTERS = ['open', 'closed'] as const
 
 export function operatorReviewsPage(frame: Frame, model: OperatorReviewsModel): string {
   const { words } = frame
-  const { filter, wish } = model
+  const { filter, kind, wish } = model
   const path = '/operator/reviews'
   return page(
     frame,
@@ -40,11 +42,21 @@ export function operatorReviewsPage(frame: Frame, model: OperatorReviewsModel): 
           place={{ path, wish, kept: { filter } }}
           label={words.t('operator.applications_search')}
           hint={words.t('operator.applications_search_hint')}
-        />
+        >
+          <Select
+            id="kind"
+            label={words.t('operator.kind')}
+            options={[
+              { value: '', text: words.t('operator.kind_any') },
+              ...queueKinds.map((value) => ({ value, text: words.t(`operator.kind_${value}`) })),
+            ]}
+            value={kind ?? ''}
+          />
+        </TableSearch>
       </header>
       <section class="card stack" aria-label={words.t(`operator.filter_${filter}`)}>
         <KeyList>
-          <ReviewTable words={words} model={model} />
+          <QueueTable words={words} model={model} />
         </KeyList>
       </section>
     </>,
@@ -54,12 +66,12 @@ export function operatorReviewsPage(frame: Frame, model: OperatorReviewsModel): 
 
 type TableProps = { readonly words: Words; readonly model: OperatorReviewsModel }
 
-function ReviewTable({ words, model: { filter, wish, reviews, now } }: TableProps) {
+function QueueTable({ words, model: { filter, kind, wish, queue, now } }: TableProps) {
   return (
     <Table
       words={words}
       label={words.t('operator.reviews')}
-      place={{ path: '/operator/reviews', wish, kept: { filter } }}
+      place={{ path: '/operator/reviews', wish, kept: { filter, kind: kind ?? '' } }}
       columns={[
         { title: words.t('audit.application'), sort: 'name' },
         { title: words.t('operator.account') },
@@ -69,32 +81,33 @@ function ReviewTable({ words, model: { filter, wish, reviews, now } }: TableProp
           ? { title: words.t('operator.opened'), sort: 'opened' }
           : { title: words.t('operator.closed'), sort: 'closed' },
       ]}
-      page={reviews}
+      page={queue}
       keyOf={({ id }) => id}
-      cellsOf={(review) => [
-        <a href={operatorHref(review.applicationId)}>
-          <bdi>{review.application}</bdi>
+      cellsOf={(line) => [
+        <a href={operatorHref(line.applicationId)}>
+          <bdi>{line.application}</bdi>
         </a>,
-        <a href={accountHref(review.account)}>
-          <bdi>{review.account}</bdi>
+        <a href={accountHref(line.account)}>
+          <bdi>{line.account}</bdi>
         </a>,
-        reviewReason(words, review),
-        <Status words={words} review={review} now={now} />,
-        review.closedAt === null ? words.ago(now - review.openedAt) : <Moment words={words} ms={review.closedAt} />,
+        queueReason(words, line),
+        <Status words={words} line={line} now={now} />,
+        line.closedAt === null ? words.ago(now - line.openedAt) : <Moment words={words} ms={line.closedAt} />,
       ]}
-      none={words.t(wish.search === '' ? `operator.reviews_${filter}_none` : 'operator.none_found')}
+      none={words.t(wish.search === '' && kind === null ? `operator.reviews_${filter}_none` : 'operator.none_found')}
     />
   )
 }
 
-type StatusProps = { readonly words: Words; readonly review: ReviewLine; readonly now: number }
+type StatusProps = { readonly words: Words; readonly line: QueueLine; readonly now: number }
 
 /** Badges, and below them since when the suspension waits for a decision, and when it ends without one. */
-function Status({ words, review, now }: StatusProps) {
-  const { closedAt, waitingSince, suspensionEndsAt } = review
+function Status({ words, line, now }: StatusProps) {
+  if (line.kind !== 'suspension') return <QueueBadges words={words} line={line} />
+  const { closedAt, waitingSince, suspensionEndsAt } = line
   return (
     <>
-      <ReviewBadges words={words} review={review} />
+      <QueueBadges words={words} line={line} />
       {waitingSince !== null && <p class="hint">{words.ago(now - waitingSince)}</p>}
       {closedAt === null && suspensionEndsAt !== null && (
         <p class="hint">

@@ -1,42 +1,22 @@
 /** History of an application, newest first: event, time, actor. */
+import { isAuditKind } from '../../core/audit/kind.ts'
 import type { TimelineEvent } from '../../core/reviews/review.ts'
 import { reasonText } from '../audit/reason.ts'
 import { Moment } from '../ui/elements.tsx'
 import { Folded } from '../ui/folded.tsx'
-import type { MessageKey, Words } from '../ui/words.ts'
-
-/** Kinds with a text of their own; others are shown as recorded. */
-const KNOWN: Readonly<Record<string, MessageKey>> = {
-  'application.created': 'operator.fact_created',
-  'application.changed': 'operator.fact_changed',
-  'application.publisher_set': 'operator.fact_publisher_set',
-  'application.redirects_set': 'operator.fact_redirects_set',
-  'application.secret_rotated': 'operator.fact_secret_rotated',
-  'application.secret_revoked': 'operator.fact_secret_revoked',
-  'application.reported': 'operator.fact_reported',
-  'application.warned': 'operator.fact_warned',
-  'application.suspended': 'operator.fact_suspended',
-  'application.restored': 'operator.fact_restored',
-  'application.appealed': 'operator.fact_appealed',
-  'credential.reported': 'operator.fact_credential_reported',
-  'code.reported': 'operator.fact_code_reported',
-  'code.crowd': 'operator.fact_code_crowd',
-  'application.judged': 'operator.fact_judged',
-  'review.proposed': 'operator.fact_review_proposed',
-  'review.decided': 'operator.fact_review_decided',
-  'review.withdrawn': 'operator.fact_review_withdrawn',
-}
+import type { Words } from '../ui/words.ts'
 
 /** Kinds whose actor is not shown to operators. */
 const UNNAMED = ['application.reported', 'credential.reported', 'code.reported', 'code.crowd']
 
-export function TimelineCard({
-  words,
-  timeline,
-}: {
+type CardProps = {
   readonly words: Words
+  /** Name of the application. */
+  readonly application: string
   readonly timeline: readonly TimelineEvent[]
-}) {
+}
+
+export function TimelineCard({ words, application, timeline }: CardProps) {
   return (
     <section class="card stack" aria-labelledby="timeline">
       <h2 id="timeline">{words.t('operator.timeline')}</h2>
@@ -50,7 +30,7 @@ export function TimelineCard({
           render={(facts) => (
             <ol class="rows timeline">
               {facts.map((fact, index) => (
-                <Line words={words} fact={fact} key={index} />
+                <Line words={words} application={application} fact={fact} key={index} />
               ))}
             </ol>
           )}
@@ -60,9 +40,10 @@ export function TimelineCard({
   )
 }
 
-function Line({ words, fact }: { readonly words: Words; readonly fact: TimelineEvent }) {
+type LineProps = Omit<CardProps, 'timeline'> & { readonly fact: TimelineEvent }
+
+function Line({ words, application, fact }: LineProps) {
   const { at, kind, detail } = fact
-  const known = KNOWN[kind]
   const reason = reasonText(words, detail.reason)
   const said = Object.entries(detail)
     .filter(([name]) => name !== 'reason' || reason === null)
@@ -71,7 +52,10 @@ function Line({ words, fact }: { readonly words: Words; readonly fact: TimelineE
   return (
     <li>
       <div>
-        <p>{known ? words.t(known) : <bdi class="technical">{kind}</bdi>}</p>
+        <p>
+          {/* A newer version may have written other kinds. */}
+          {isAuditKind(kind) ? words.t(`audit_kind.${kind}`, { application }) : <bdi class="technical">{kind}</bdi>}
+        </p>
         <p class="hint">
           <Moment words={words} ms={at} />
           {who !== null && ` · ${who}`}

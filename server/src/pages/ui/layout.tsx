@@ -171,8 +171,6 @@ export function accountPlaces({ user, signInAt }: Frame): readonly AccountPlace[
 export const operatorPlaces: readonly (Place & { readonly about: MessageKey })[] = [
   { href: '/operator', key: 'operator.nav_overview', about: 'operator.about_overview' },
   { href: '/operator/reviews', key: 'operator.nav_reviews', about: 'operator.about_reviews' },
-  { href: '/operator/changes', key: 'operator.nav_changes', about: 'operator.about_changes' },
-  { href: '/operator/vetting', key: 'operator.nav_vetting', about: 'operator.about_vetting' },
   { href: '/operator/applications', key: 'operator.nav_applications', about: 'operator.about_applications' },
   { href: '/operator/accounts', key: 'operator.nav_accounts', about: 'operator.about_accounts' },
   { href: '/operator/operators', key: 'operator.nav_operators', about: 'operator.about_operators' },

@@ -284,12 +284,17 @@ export async function revokeOldestSecrets(
   return rows.map((row) => row.id)
 }
 
+/** No application changes until the transaction ends, except by it. */
+export function lockApplicationChanges(tx: Transaction): Promise<void> {
+  return lockByName(tx, 'application_changes')
+}
+
 /**
  * Change numbers are assigned in commit order: without the lock, a slow transaction could commit number 7 after a
  * process has read up to 8, and its change would never be seen.
  */
 async function nextChange(tx: Transaction): Promise<number> {
-  await lockByName(tx, 'application_changes')
+  await lockApplicationChanges(tx)
   const { rows } = await tx.query<{ next: number }>("select nextval('application_changes') as next")
   return rows[0]?.next ?? 0
 }

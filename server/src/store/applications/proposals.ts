@@ -4,9 +4,8 @@
  * it.
  */
 import type { Publisher } from '../../core/applications/application.ts'
-import type { TablePage, TableWish } from '../../core/table.ts'
+import type { ProfileRequest } from '../../core/reviews/queue.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
-import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 import { NEW_LOGO_VERSION } from './logos.ts'
 
 export type Proposal = {
@@ -55,28 +54,6 @@ const LISTED = `select ${PROPOSAL}, c.slug as "accountSlug", c.name as "accountN
     left join users u on u.id = p.proposed_by
   where p.declined_at is null and a.deleted_at is null`
 
-const PROPOSALS: SortedList<ProposalColumn> = {
-  table: 'application_proposals p join applications a on a.id = p.application_id',
-  key: 'p.application_id',
-  columns: { name: 'lower(a.name) collate "C"', since: 'p.proposed_at' },
-}
-
-export const proposalColumns = ['name', 'since'] as const
-export type ProposalColumn = (typeof proposalColumns)[number]
-
-/** A page of those that wait. `search`: the beginning of the current name, or the whole id. */
-export async function listProposals(
-  db: Queryable,
-  wish: TableWish<ProposalColumn>,
-): Promise<TablePage<ListedProposal>> {
-  const { beyond, order } = pageClauses(PROPOSALS, wish, '$2')
-  const { rows } = await db.query<ListedRow>(
-    `${LISTED} and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
-    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
-  )
-  return cutPage(rows.map(listedFrom), ({ applicationId }) => applicationId)
-}
-
 /** All that wait, oldest first. */
 export async function listEveryProposal(db: Queryable): Promise<readonly ListedProposal[]> {
   const { rows } = await db.query<ListedRow>(`${LISTED} order by p.proposed_at, p.application_id`)
@@ -87,6 +64,15 @@ export async function listEveryProposal(db: Queryable): Promise<readonly ListedP
 export async function findListedProposal(db: Queryable, applicationId: string): Promise<ListedProposal | null> {
   const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = $1`, [applicationId])
   return rows[0] ? listedFrom(rows[0]) : null
+}
+
+/** The proposal that waits, for the operator who answers it. */
+export async function findProfileRequest(db: Queryable, applicationId: string): Promise<ProfileRequest | null> {
+  const proposal = await findListedProposal(db, applicationId)
+  if (!proposal) return null
+  const { publisher, nameNow, logoVersionNow, name, logoVersion, version } = proposal
+  const { proposedBy: by, proposedAt: since } = proposal
+  return { kind: 'profile', by, since, publisher, nameNow, logoVersionNow, name, logoVersion, version }
 }
 
 function listedFrom({ publisher: name, status, ...rest }: ListedRow): ListedProposal {

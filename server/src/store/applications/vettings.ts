@@ -3,16 +3,15 @@
  * has looked at them.
  */
 import type { Unvetted } from '../../core/applications/vetting.ts'
-import type { TablePage, TableWish } from '../../core/table.ts'
+import type { VettingRequest } from '../../core/reviews/queue.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
-import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
 export async function insertVetting(tx: Transaction, applicationId: string): Promise<void> {
   await tx.query('insert into application_vettings (application_id) values ($1)', [applicationId])
 }
 
-/** An approval is for the name and the scopes that the operator saw. */
-const APPROVED = '(v.vetted_at is not null and v.vetted_name = a.name and v.vetted_scopes @> a.allowed_scopes)'
+/** An approval is for the name and the scopes that the operator saw. Over `application_vettings v` and `applications a`. */
+export const APPROVED = '(v.vetted_at is not null and v.vetted_name = a.name and v.vetted_scopes @> a.allowed_scopes)'
 
 /** Null for every other application, and for users of the account that registered this one. */
 const UNVETTED = `select v.outside_grants as "outsideGrants",
@@ -87,68 +86,30 @@ export async function requestVetting(tx: Transaction, applicationId: string, by:
   return rowCount === 1
 }
 
-/** False if it was in that state already. What was requested is answered either way. */
-export async function setVetted(tx: Transaction, applicationId: string, vetted: boolean): Promise<boolean> {
-  const { rowCount } = await tx.query(
+/** Serializes what operators answer with grants, which are counted. */
+export async function lockVetting(tx: Transaction, applicationId: string): Promise<void> {
+  await tx.query('select from application_vettings where application_id = $1 for no key update', [applicationId])
+}
+
+/** What was requested is answered either way. */
+export async function setVetted(tx: Transaction, applicationId: string, vetted: boolean): Promise<void> {
+  await tx.query(
     `update application_vettings v
      set vetted_at = case when $2 then now() end, vetted_name = case when $2 then a.name end,
        vetted_scopes = case when $2 then a.allowed_scopes end, requested_at = null, requested_by = null
-     from applications a where a.id = v.application_id and v.application_id = $1 and ${APPROVED} <> $2`,
+     from applications a where a.id = v.application_id and v.application_id = $1`,
     [applicationId, vetted],
   )
-  return rowCount === 1
-}
-
-export type ListedVetting = Vetting & {
-  readonly applicationId: string
-  readonly name: string
-  readonly accountSlug: string
-  readonly scopes: readonly string[]
-  readonly redirectUris: readonly string[]
-  /** E-mail address; null: nobody asked, or the user is gone. */
-  readonly requestedBy: string | null
-}
-
-const LISTED = `select ${VETTING}, a.id as "applicationId", a.name, c.slug as "accountSlug", a.allowed_scopes as scopes,
-    a.redirect_uris as "redirectUris", u.email as "requestedBy"
-  from application_vettings v join applications a on a.id = v.application_id join accounts c on c.id = a.account_id
-    left join users u on u.id = v.requested_by`
-
-/** Applications whose developers wait for an operator, and those that operators approved. */
-const STATES = { requested: 'v.requested_at is not null', vetted: APPROVED } as const
-
-export type VettingState = keyof typeof STATES
-
-const listOf = (since: string): SortedList<VettingColumn> => ({
-  table: 'application_vettings v join applications a on a.id = v.application_id',
-  key: 'v.application_id',
-  columns: { name: 'lower(a.name) collate "C"', since },
-})
-
-const LISTS = { requested: listOf('v.requested_at'), vetted: listOf('v.vetted_at') } as const
-
-export const vettingColumns = ['name', 'since'] as const
-export type VettingColumn = (typeof vettingColumns)[number]
-
-/** `search`: the beginning of the name, or the whole id. */
-export async function listVettings(
-  db: Queryable,
-  state: VettingState,
-  wish: TableWish<VettingColumn>,
-): Promise<TablePage<ListedVetting>> {
-  const { beyond, order } = pageClauses(LISTS[state], wish, '$2')
-  const { rows } = await db.query<ListedVetting>(
-    `${LISTED} where ${STATES[state]} and a.deleted_at is null
-       and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
-    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
-  )
-  return cutPage(rows, ({ applicationId }) => applicationId)
 }
 
 /** Null unless it was requested or approved. */
-export async function findListedVetting(db: Queryable, applicationId: string): Promise<ListedVetting | null> {
-  const { rows } = await db.query<ListedVetting>(
-    `${LISTED} where a.id = $1 and (${STATES.requested} or ${STATES.vetted}) and a.deleted_at is null`,
+export async function findVettingRequest(db: Queryable, applicationId: string): Promise<VettingRequest | null> {
+  const { rows } = await db.query<VettingRequest>(
+    `select 'vetting' as kind, u.email as by, coalesce(v.requested_at, v.vetted_at) as since,
+       v.requested_at is null as approved, v.outside_grants as "outsideGrants", a.allowed_scopes as scopes,
+       a.redirect_uris as "redirectUris"
+     from application_vettings v join applications a on a.id = v.application_id left join users u on u.id = v.requested_by
+     where a.id = $1 and (v.requested_at is not null or ${APPROVED})`,
     [applicationId],
   )
   return rows[0] ?? null

@@ -17,8 +17,6 @@ export async function readAttention(db: Queryable): Promise<Attention> {
   const { rows } = await db.query<Omit<Attention, 'failingWebhooks' | 'restore'>>(
     `select
        (select count(*) from review_decisions where took_effect_at is null and withdrawn_at is null) as decisions,
-       (select count(*) from application_proposals where declined_at is null) as proposals,
-       (select count(*) from application_vettings where requested_at is not null) as vettings,
        (select count(*) from operator_changes where outcome is null and expires_at > now()) as "operatorChanges",
        (select count(*) from applications where suspended_at is not null and deleted_at is null) as suspended`,
   )

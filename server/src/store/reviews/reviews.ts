@@ -1,10 +1,9 @@
 /** The table reviews: why an application is under review, the evidence, and the state of the case. */
 import type { ReviewLine, ReviewReason } from '../../core/reviews/review.ts'
 import type { Evidence, Thresholds, Verdict } from '../../core/reviews/suspension.ts'
-import type { TablePage, TableWish } from '../../core/table.ts'
+import { lockApplicationChanges } from '../applications/applications.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
-import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
 
 export type Review = {
   readonly id: string
@@ -130,6 +129,15 @@ export const SEEN = `concat_ws('.', coalesce(r.id::text, 'none'), coalesce(r.ver
 
 export const OPEN_REVIEW = 'left join reviews r on r.application_id = a.id and r.closed_at is null'
 
+/**
+ * Reads `SEEN` under the lock of every change of an application, so that it holds until the transaction ends. Null when
+ * there is no such application.
+ */
+export async function lockSeen(tx: Transaction, applicationId: string): Promise<string | null> {
+  await lockApplicationChanges(tx)
+  return readSeen(tx, applicationId)
+}
+
 /** Null when there is no such application. */
 export async function readSeen(db: Queryable, applicationId: string): Promise<string | null> {
   const { rows } = await db.query<{ seen: string }>(
@@ -149,52 +157,18 @@ export type ListedReview = Review &
  */
 const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
-const LISTED = `select ${COLUMNS}, a.name as application, c.slug as account, a.suspended_at is not null as suspended,
+/** Columns of a ListedReview, for a query over `reviews r`, `applications a` and `accounts c`. */
+export const LISTED_COLUMNS = `${COLUMNS}, a.name as application, c.slug as account,
+    a.suspended_at is not null as suspended,
     case when r.closed_at is null and a.suspended_at is not null then ${waitingSince('r.opened_at')} end as "waitingSince",
     exists (select from review_decisions d
-      where d.review_id = r.id and d.took_effect_at is null and d.withdrawn_at is null) as "waitsForSecond"
-  from reviews r join applications a on a.id = r.application_id join accounts c on c.id = a.account_id`
-
-const REVIEWS: SortedList<ReviewColumn> = {
-  table: 'reviews r join applications a on a.id = r.application_id',
-  key: 'r.id',
-  columns: { name: 'lower(a.name) collate "C"', harm: 'r.harm', opened: 'r.opened_at', closed: 'r.closed_at' },
-}
-
-export const reviewColumns = ['name', 'harm', 'opened', 'closed'] as const
-export type ReviewColumn = (typeof reviewColumns)[number]
-
-const STATES = { open: 'r.closed_at is null', closed: 'r.closed_at is not null' } as const
-
-export type ReviewState = keyof typeof STATES
-
-/** `search`: the beginning of the application's name, or its whole id. */
-export async function listReviews(
-  db: Queryable,
-  state: ReviewState,
-  wish: TableWish<ReviewColumn>,
-): Promise<TablePage<ListedReview>> {
-  const { beyond, order } = pageClauses(REVIEWS, wish, '$2')
-  const { rows } = await db.query<ListedReview>(
-    `${LISTED} where ${STATES[state]} and a.deleted_at is null
-       and ($1 = '%' or a.id = $3 or lower(a.name) collate "C" like $1) and ${beyond} ${order}`,
-    [startingWith(wish.search.toLowerCase()), wish.after, wish.search],
-  )
-  return cutPage(rows, ({ id }) => id, wish.lines)
-}
-
-export async function countOpenReviews(db: Queryable): Promise<number> {
-  const { rows } = await db.query<{ open: number }>(
-    `select count(*) as open from reviews r join applications a on a.id = r.application_id
-     where ${STATES.open} and a.deleted_at is null`,
-  )
-  return rows[0]?.open ?? 0
-}
+      where d.review_id = r.id and d.took_effect_at is null and d.withdrawn_at is null) as "waitsForSecond"`
 
 export async function findNewestListedReview(db: Queryable, applicationId: string): Promise<ListedReview | null> {
   const { rows } = await db.query<ListedReview>({
     name: 'find-newest-review',
-    text: `${LISTED} ${NEWEST}`,
+    text: `select ${LISTED_COLUMNS} from reviews r join applications a on a.id = r.application_id
+       join accounts c on c.id = a.account_id ${NEWEST}`,
     values: [applicationId],
   })
   return rows[0] ?? null

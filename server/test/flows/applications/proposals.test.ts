@@ -171,10 +171,10 @@ describe('a verified application', () => {
   it('shows why a proposal was declined, until dismissed or replaced', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
-    expect(await decline(id, await versionOf(id), '  It is\n somebody else’s.  ')).toEqual({ outcome: 'declined' })
+    expect(await decline(id, await versionOf(id), '  It is\nsomebody else’s.  ')).toEqual({ outcome: 'declined' })
     expect(await seen(id)).toEqual({ name, logo: null })
     expect(await waiting(id)).toBeUndefined()
-    expect(await readProposal(service.context.db, id)).toMatchObject({ declinedReason: 'It is somebody else’s.' })
+    expect(await readProposal(service.context.db, id)).toMatchObject({ declinedReason: 'It is\nsomebody else’s.' })
     await rename(id, 'A Third Display')
     expect(await readProposal(service.context.db, id)).toMatchObject({ name: 'A Third Display', declinedReason: null })
     await decline(id, await versionOf(id))
@@ -199,6 +199,7 @@ describe('an operator', () => {
     await rename(id, 'Another Display')
     const version = await versionOf(id)
     expect(await decline(id, version, ' \n ')).toEqual({ outcome: 'no_words' })
+    expect(await decline(id, version, 'x'.repeat(2001))).toEqual({ outcome: 'no_words' })
     expect(await accept(id, version + 1)).toEqual({ outcome: 'stale' })
     expect(await decline(id, version - 1)).toEqual({ outcome: 'stale' })
     expect(await decline(id, version)).toEqual({ outcome: 'declined' })
@@ -209,16 +210,16 @@ describe('an operator', () => {
   it('notifies the account’s administrators by mail', async () => {
     const { id, name } = await make()
     await rename(id, 'Another Display')
-    await decline(id, await versionOf(id), 'Too near to another.')
+    await decline(id, await versionOf(id), 'x'.repeat(2000))
     await rename(id, 'A Third Display')
     await accept(id, await versionOf(id))
     const mails = await service.database.query(
-      "select detail from mails where kind = 'profile_decided' and user_id = $1 order by id",
+      "select detail from mails where kind = 'application_review' and user_id = $1 order by id",
       [by.id],
     )
-    expect(mails.map(({ detail }) => detail)).toEqual([
-      { application: name, reason: 'Too near to another.' },
-      { application: 'A Third Display', reason: null },
+    expect(mails.map(({ detail }) => detail)).toMatchObject([
+      { what: 'profile_declined', application: name, words: 'x'.repeat(2000) },
+      { what: 'profile_accepted', application: 'A Third Display', words: null },
     ])
   })
 

@@ -281,16 +281,16 @@ describe('a review', () => {
 
     expect(textOf((await developer.get(own)).text)).toContain('Not reviewed')
     expect(textOf(developer.last?.text ?? '')).toContain('42 of 100')
-    expect((await operator.get('/operator/vetting')).text).not.toContain(application.id)
+    expect((await operator.get('/operator/reviews')).text).not.toContain(application.id)
     const requested = await developer.submit('/developer/application/vetting')
     expect(textOf(requested.text)).toContain(t('vetting.state_requested'))
     expect(requested.text).not.toContain('action="/developer/application/vetting"')
 
-    await operator.get('/operator/vetting')
+    expect((await operator.get('/operator/reviews')).text).toContain(application.id)
+    await operator.get(`/operator/application?application=${application.id}`)
     expect(textOf(operator.last?.text ?? '')).toContain(maker.email)
-    await operator.get(`/operator/vetting/application?application=${application.id}`)
-    const approved = await operator.submit('/operator/vetting/approve')
-    expect(textOf(approved.text)).toContain(t('operator.vetting_notice_vetted'))
+    const approved = await operator.submit('/operator/application/answer')
+    expect(textOf(approved.text)).toContain(t('operator.notice_approved'))
     expect(textOf((await developer.get(own)).text)).toContain(t('vetting.vetted_text'))
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('granted')
 
@@ -305,10 +305,10 @@ describe('a review', () => {
     await database.query("update applications set allowed_scopes = array_remove(allowed_scopes, 'orders:write')")
     expect(await grantIn(application, service.user, 'orders:erase'), 'as it was seen').toBe('granted')
 
-    expect((await operator.get('/operator/vetting?filter=vetted')).text).toContain(application.id)
-    await operator.get(`/operator/vetting/application?application=${application.id}`)
-    const withdrawn = await operator.submit('/operator/vetting/withdraw')
-    expect(textOf(withdrawn.text)).toContain(t('operator.vetting_notice_withdrawn'))
+    expect((await operator.get('/operator/reviews?filter=closed')).text).toContain(application.id)
+    await operator.get(`/operator/application?application=${application.id}`)
+    const withdrawn = await operator.submit('/operator/application/answer', { words: 'It changed hands.' })
+    expect(textOf(withdrawn.text)).toContain(t('operator.notice_declined'))
     expect(await grantIn(application, service.user, 'orders:erase')).toBe('dangerous_scope')
     expect(await eventsOf()).toEqual([
       'application.vetting_requested',
@@ -316,11 +316,12 @@ describe('a review', () => {
       'application.vetting_withdrawn',
     ])
     const mails = await database.query<{ detail: object; user_id: string }>(
-      "select user_id, detail from mails where kind = 'vetting_decided' order by id",
+      "select user_id, detail from mails where kind = 'application_review' order by id",
     )
-    expect(mails).toEqual([
-      { user_id: maker.id, detail: { application: wish.name, vetted: true } },
-      { user_id: maker.id, detail: { application: wish.name, vetted: false } },
+    const application_ = { applicationId: application.id, application: wish.name }
+    expect(mails).toMatchObject([
+      { user_id: maker.id, detail: { ...application_, what: 'vetted', words: null } },
+      { user_id: maker.id, detail: { ...application_, what: 'vetting_withdrawn', words: 'It changed hands.' } },
     ])
   })
 

@@ -1,6 +1,6 @@
 /** Texts of mails. */
 import { expect, test } from 'vitest'
-import type { OperatorChangeNotification, ReviewNotification } from '../../../src/core/mail.ts'
+import { type OperatorChangeNotification, type ReviewNotification, requestAnswers } from '../../../src/core/mail.ts'
 import { reasons } from '../../../src/core/reviews/review.ts'
 import { figuresOf } from '../../../src/core/reviews/suspension.ts'
 import { type MailContent, renderMail } from '../../../src/pages/mails/mails.tsx'
@@ -44,10 +44,6 @@ function makeMails(name: string): readonly MailContent[] {
     ...OPERATOR_CHANGES.map((what) => ({ ...about, ...makeOperatorChange(what, name) })),
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: null },
     { ...about, kind: 'second_decision', ...makeSecondDecision(name), confirmedBy: name },
-    { ...about, kind: 'profile_decided', application: name, reason: null },
-    { ...about, kind: 'profile_decided', application: name, reason: name },
-    { ...about, kind: 'vetting_decided', application: name, vetted: true },
-    { ...about, kind: 'vetting_decided', application: name, vetted: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: false },
     { ...about, kind: 'publisher_record', application: name, domain: 'acme.example', record: RECORD, lost: true },
   ]
@@ -69,7 +65,8 @@ function makeSecondDecision(application: string) {
 
 const service: Service = { name: 'Acme Cloud', logo: null, links: [] }
 
-const NOTIFICATIONS = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'restored', 'kept', 'revoked'] as const
+const DECIDED = ['warned', 'suspended', 'expired', 'reinstated', 'slowed', 'restored', 'kept', 'revoked'] as const
+const NOTIFICATIONS = [...DECIDED, ...requestAnswers]
 
 function makeNews(what: ReviewNotification['what'], given: Partial<ReviewNotification> = {}) {
   const evidence = makeEvidence({ windows: [makeWindow(MANY)], factor: 1.8, reports: 4 })
@@ -252,18 +249,20 @@ test('missing figures are left out', () => {
 })
 
 test.each(languages)(
-  'in $name, what became of a new name or logo is told, with the operator’s words where there are any',
+  'in $name, the answer to a request is told with the operator’s words, and without an appeal',
   ({ code }) => {
-    const about = {
-      accountHost: 'northwind.service.example',
-      email: 'maria@northwind.example',
+    const about = { accountHost: 'northwind.service.example', email: 'maria@northwind.example' }
+    const words = wordsFor(code)
+    const mails = requestAnswers.map((what) => {
+      const news = { reason: null, figures: null, until: null, suspended: true, words: 'It is the logo of a bank.' }
+      return renderMail(words, service, { ...about, ...makeNews(what, news) })
+    })
+    expect(new Set(mails.map(({ subject }) => subject)).size).toBe(requestAnswers.length)
+    for (const { text } of mails) {
+      expect(text).toContain('It is the logo of a bank.')
+      expect(text).toContain(words.t('application_review.link_application'))
+      expect(text).not.toContain(words.t('application_review.suspended_what'))
     }
-    const mail = { ...about, kind: 'profile_decided', application: 'Acme Signage' } as const
-    const [yes, no] = [null, 'It is the logo of a bank.'].map((reason) =>
-      renderMail(wordsFor(code), service, { ...mail, reason }),
-    )
-    expect(yes?.subject).not.toBe(no?.subject)
-    expect(no?.text).toContain('It is the logo of a bank.')
   },
 )
 

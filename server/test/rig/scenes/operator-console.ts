@@ -80,7 +80,7 @@ export class OperatorConsole implements Parts {
     if (route.method === 'GET') return undefined
     const { seen = '' } = (await readReviewedApplication(this.service.context, this.application.id)) ?? {}
     const about = { application: this.application.id, user: this.service.user.id, key: this.managementKeyId }
-    const values: Form = { ...about, review: '', seen, decision }
+    const values: Form = { ...about, review: '', kind: 'profile', seen, decision }
     const bound = Object.fromEntries(
       (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
     )
@@ -88,6 +88,7 @@ export class OperatorConsole implements Parts {
       ...{ reason: 'other', words: 'Taken over.', interval: '30', name: 'taken:over', title: 'Taken over' },
       ...{ label: 'Taken over', 'scope.audit:read': 'on', days: '90', overlap: '0' },
       ...(route.path.endsWith('/decide') ? { decision: 'keep_and_revoke' } : {}),
+      ...(route.path.endsWith('/answer') ? { answer: 'approve' } : {}),
     }
     return { ...free, ...(await signedFor(this.service, user, route.path, bound)) }
   }
