@@ -55,11 +55,10 @@ const TIMING = [
 
 /** Need pg_dump or pg_basebackup of the version that runs, which POSTGRES_BIN does not have when it is a package of npm. */
 const DUMPING = [
-  'server/test/cli/restore.test.ts',
   'server/test/faults/postgres/lost-commits.test.ts',
-  'server/test/flows/restore/taken-away.test.ts',
+  'server/test/flows/restore/{proven-journal,taken-away}.test.ts',
   'server/test/store/postgres/confirmed-commits.test.ts',
-  'server/test/store/restore/{lost,unconfirmed-commits}.test.ts',
+  'server/test/store/schema.test.ts',
 ]
 const LEFT_OUT = process.env.POSTGRES_BIN === undefined ? [] : DUMPING
 
@@ -100,7 +99,7 @@ export default defineConfig({
         test: {
           name: 'clients',
           include: testsIn(CLIENTS),
-          exclude: [...WAITING, ...FAULTS, ...TIMING, ...LEFT_OUT],
+          exclude: [...WAITING, ...FAULTS, ...TIMING],
           ...SHARED,
           ...ON_ENGINES,
           ...TOGETHER,
