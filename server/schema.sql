@@ -139,7 +139,7 @@ CREATE FUNCTION public.refuse_audit_change() RETURNS trigger
 begin
   raise insufficient_privilege using
     message = format('permission denied: %s is append-only, %s is refused', tg_table_name, lower(tg_op)),
-    hint = 'docs/operations.md, "The audit log", says how old months are archived.';
+    hint = 'docs/operations/audit-log.md, says how old months are archived.';
 end $$;
 
 CREATE TABLE public.accounts (

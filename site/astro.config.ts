@@ -8,7 +8,7 @@ import type { Chapter, Page } from './pages.ts'
 const { origin: site, pathname: base } = new URL(process.env.SITE_URL ?? 'http://localhost/')
 
 /** Chapters that most readers do not open. */
-const COLLAPSED = ['HTTP API', 'Client library API', 'Decisions']
+const COLLAPSED = ['HTTP API', 'Client library API', 'Audit', 'Decisions']
 
 const toItem = ({ slug }: Page) => (slug === '' ? { label: 'Overview', link: '/' } : { slug })
 

@@ -27,7 +27,9 @@ function frontMatterOf(page: Page): string {
   const editUrl = source.endsWith('.md') && !source.startsWith('site/') ? `${REPOSITORY}/edit/main/${source}` : false
   const home = slug === '' ? HOME : {}
   const sidebar = method ? { badge: { text: method, variant: method === 'GET' ? 'note' : 'success' } } : undefined
-  const fields = { title, description: summaryOf(page), editUrl, sidebar, ...home }
+  // Audits quote a standard or the contract row by row: a search would find them before the page that answers.
+  const pagefind = source.startsWith('docs/audit/') ? false : undefined
+  const fields = { title, description: summaryOf(page), editUrl, sidebar, pagefind, ...home }
   const lines = Object.entries(fields).flatMap(([name, value]) =>
     value === undefined ? [] : [`${name}: ${JSON.stringify(value)}`],
   )

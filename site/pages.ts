@@ -43,20 +43,20 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/interface/webhooks.md',
     'docs/interface/limits.md',
     'docs/interface/account-pages.md',
+    'docs/interface/differences.md',
     'docs/management.md',
-    'docs/formats.md',
     'docs/errors.md',
     'sdk/README.md',
     'docs/command-line.md',
     'docs/configuration.md',
     'docs/glossary.md',
-    'docs/conformance.md',
   ],
   Operations: [
     'docs/operations.md',
     'docs/operations/upgrade.md',
     'docs/operations/backup.md',
     'docs/operations/high-availability.md',
+    'docs/operations/connections.md',
     'docs/operations/keys.md',
     'docs/operations/monitoring.md',
     'docs/operations/audit-log.md',
@@ -67,14 +67,9 @@ const CHAPTERS: Readonly<Record<string, readonly string[]>> = {
     'docs/versions.md',
     'CHANGELOG.md',
   ],
-  Security: [
-    'docs/security.md',
-    'SECURITY.md',
-    'docs/security/asvs.md',
-    'docs/security/data.md',
-    'docs/security/cryptography.md',
-  ],
-  Contributing: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md'],
+  Security: ['docs/security.md', 'SECURITY.md'],
+  Audit: ['docs/audit/asvs.md', 'docs/audit/conformance.md', 'docs/audit/cryptography.md', 'docs/audit/data.md'],
+  Contributing: ['ARCHITECTURE.md', 'CONTRIBUTING.md', 'CODE_OF_CONDUCT.md', 'docs/history.md'],
 }
 
 const TITLES: Readonly<Record<string, string>> = {
@@ -102,7 +97,7 @@ export function readDecisions(): readonly Page[] {
   const names = readdirSync(join(ROOT, 'docs/decisions')).filter((name) => name.endsWith('.md'))
   const decisions = names.sort().map((name) => readPage(join('docs/decisions', name)))
   const lines = decisions.map(({ source, title }) => `- [${title}](${source.slice('docs/decisions/'.length)})`)
-  const markdown = `# Decisions\n\nWhat the contract leaves open, and what departs from the usual: half a page each, with the reason.\n\n${lines.join('\n')}\n`
+  const markdown = `# Decisions\n\nWhat the contract leaves open, and what departs from the usual: a page each, with the reason. Settled ones are in the [history of decisions](../history.md).\n\n${lines.join('\n')}\n`
   return [{ source: 'docs/decisions/', slug: 'decisions', title: 'Decisions', markdown }, ...decisions]
 }
 

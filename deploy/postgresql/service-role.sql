@@ -1,5 +1,5 @@
 -- Creates a role for the service that does not own the tables: it can read and write the data of the service, but can neither change
--- the audit log nor drop its triggers. docs/operations.md, "A role that owns nothing".
+-- the audit log nor drop its triggers. docs/operations/audit-log.md, "A role that owns nothing".
 --
 -- Run it in the database as the owner, after "latchkey migrate", with psql -v ON_ERROR_STOP=1; it may be repeated. An owner without the
 -- right to create roles needs the role latchkey_service to exist (docs/install.md, "One machine"). Use that role in DATABASE_URL of

@@ -1,4 +1,7 @@
-/** Credentials of a grant, and how they are read from a response. docs/interface.md, "Poll for authorization". */
+/**
+ * Credentials of a grant, and how they are read from a response.
+ * docs/interface/device-flow.md, "Poll for authorization".
+ */
 import { LatchkeyError } from './errors.ts'
 import type { Answer } from './wire.ts'
 

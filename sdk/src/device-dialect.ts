@@ -1,6 +1,6 @@
 /**
  * Device flow requests in two dialects. Latchkey's own has both variants and requires a secret; a public application
- * has no secret and requests a token set in the standard dialect (RFC 8628). docs/interface.md, "The standard dialect".
+ * has no secret and requests a token set in the standard dialect (RFC 8628). docs/interface/standard-dialect.md.
  */
 import type { Context } from './context.ts'
 import type { Variant } from './credentials.ts'

@@ -1,6 +1,7 @@
 /**
- * Polling of one device code until the user has decided or the code has expired. docs/interface.md, "Poll for
- * authorization" and "Delivery".
+ * Polling of one device code until the user has decided or the code has expired.
+ * docs/interface/device-flow.md, "Poll for authorization"
+ * and "Delivery".
  *
  * All polls of a session send the same `Idempotency-Key`, so that for ten minutes the service repeats an outcome whose
  * response was lost. One key per poll would not work: an intermediary may answer a poll with the response to an
@@ -49,7 +50,10 @@ export interface Polls<V extends Variant = Variant> {
 /** How long polling continues after the code's expiry while the service still answers `pending` or does not answer. */
 const GRACE_MS = 60_000
 
-/** The service answers `pending` when it cannot look the code up: docs/interface.md, "When PostgreSQL or Redis is unavailable". */
+/**
+ * The service answers `pending` when it cannot look the code up:
+ * docs/interface/limits.md, "When PostgreSQL or Redis is unavailable".
+ */
 const OUTCOME_UNKNOWN =
   'The time of the code is over, and the service cannot say what became of it. Wait again, or let the user ask for a new code.'
 

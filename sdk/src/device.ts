@@ -1,6 +1,6 @@
 /**
- * Device flow: requests a code, or resumes a session that another process started. docs/interface.md, "Request a device
- * code".
+ * Device flow: requests a code, or resumes a session that another process started.
+ * docs/interface/device-flow.md, "Request a device code".
  */
 import type { Context } from './context.ts'
 import { scopeText, seconds, text, type Variant } from './credentials.ts'

@@ -1,6 +1,6 @@
 /**
  * Dialog (authorization code grant): a window in which the user signs in and grants or rejects the request. PKCE and
- * `state` are generated here. docs/interface.md, "The dialog".
+ * `state` are generated here. docs/interface/dialog.md.
  */
 import { type CallOptions, unlessAborted } from './abort.ts'
 import type { Context } from './context.ts'

@@ -1,5 +1,5 @@
 /**
- * Delays between two polls of a session. docs/interface.md, "Pacing".
+ * Delays between two polls of a session. docs/interface/device-flow.md, "Pacing".
  *
  * The service measures the time between the arrivals of two polls. The wait here starts when the previous response was
  * received or given up, so after that poll arrived, and the next poll arrives after the wait is over: whatever the
@@ -23,7 +23,7 @@ export function pollDelayMs(intervalSeconds: number, slowDowns: number): number 
   return Math.max(intervalMs * (1 + MARGIN_SHARE), intervalMs + MIN_MARGIN_MS)
 }
 
-/** The server holds a poll for at most this long: docs/interface.md, "Wait for the decision". */
+/** The server holds a poll for at most this long: docs/interface/device-flow.md, "Wait for the decision". */
 export const MAX_WAIT_SECONDS = 25
 /** Shorter waits save little. */
 const MIN_WAIT_SECONDS = 5

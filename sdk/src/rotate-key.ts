@@ -1,4 +1,4 @@
-/** Rotation of an access key. docs/interface.md, "Access keys". */
+/** Rotation of an access key. docs/interface/credentials.md, "Access keys". */
 import { askAgain } from './ask-again.ts'
 import type { Context } from './context.ts'
 import { type AccessKey, readAccessKey } from './credentials.ts'

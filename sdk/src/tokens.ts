@@ -1,6 +1,6 @@
 /**
  * Management of stored credentials: keeps them in the store, renews them in time with one renewal at a time, and
- * revokes them. docs/interface.md, "Refresh".
+ * revokes them. docs/interface/credentials.md, "Refresh".
  *
  * The service repeats the response to a replaced refresh token until one of the new tokens is used, because it may
  * have been lost. After that, the replaced token counts as stolen, and the service revokes the grant. So the new set

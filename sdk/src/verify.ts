@@ -1,6 +1,6 @@
 /**
  * Verifier for resource servers: whether a credential is valid now, whose it is, and its scopes. Uses introspection
- * (RFC 7662) and caches the result for some seconds. docs/interface.md, "Check a credential".
+ * (RFC 7662) and caches the result for some seconds. docs/interface/credentials.md, "Check a credential".
  */
 import { type CallOptions, unlessAborted } from './abort.ts'
 import { type Clock, systemClock } from './clock.ts'
@@ -62,7 +62,7 @@ const MAX_CACHED = 10_000
 const MAX_NEGATIVE_CACHED = 1_000
 const TIME_LIMIT_MS = 5_000
 
-/** Text in any other form is rejected without a request. docs/interface.md, "Credentials". */
+/** Text in any other form is rejected without a request. docs/interface/credentials.md, "Credentials". */
 const CREDENTIAL = /^lk[ak]_[A-Za-z0-9_-]{20,200}$/
 
 /**

@@ -1,6 +1,6 @@
 /**
  * The dialog of the packed library in real Chromium: an application's page on an origin of its own, the real service, and users
- * who grant, cancel, close windows and go back. docs/interface.md, "The dialog".
+ * who grant, cancel, close windows and go back. docs/interface/dialog.md.
  */
 import type { Frame, Page } from 'playwright-core'
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** The packed library and the real server over the lifetime of a token set. docs/interface.md, "The life of a token set". */
+/**
+ * The packed library and the real server over the lifetime of a token set.
+ * docs/interface/credentials.md, "The life of a token set".
+ */
 import { execFile } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'

@@ -1,4 +1,7 @@
-/** The packed verifier with the real service, behind a middleware on a real socket. docs/interface.md, "Check a credential". */
+/**
+ * The packed verifier with the real service, behind a middleware on a real socket.
+ * docs/interface/credentials.md, "Check a credential".
+ */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, expect, test } from 'vitest'

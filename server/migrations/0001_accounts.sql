@@ -129,7 +129,7 @@ create table user_roles (
 -- Users of a role: counted on the pages about roles, and deleted with the role.
 create index user_roles_role_id_idx on user_roles (role_id);
 
--- The identity provider (OpenID Connect) of an account. docs/decisions/0047-an-accounts-identity-provider.md
+-- The identity provider (OpenID Connect) of an account. docs/history.md#0047
 create table identity_providers (
   account_id    text constraint identity_providers_pkey primary key
                 constraint identity_providers_account_id_fkey references accounts,
@@ -162,7 +162,7 @@ create table identity_provider_roles (
 );
 
 -- Changes that give a user access as an operator: one operator proposes them, another confirms them.
--- docs/decisions/0040-two-operators-are-two-people.md
+-- docs/history.md#0040
 create table operator_changes (
   id          text constraint operator_changes_pkey primary key
               constraint operator_changes_id_check check (id ~ '^opc_[0-9a-z]{12}$'),

@@ -45,7 +45,7 @@ create index device_codes_user_code_digest_idx on device_codes (user_code_digest
 
 -- These two functions create and drop the hourly partitions with the rights of the table's owner: the service may run
 -- under a role that owns nothing (deploy/postgresql/service-role.sql).
--- docs/decisions/0031-dropping-a-partition-never-waits.md
+-- docs/history.md#0031
 
 -- Both functions fix the search path to the schema of the tables, with temporary tables last, so that nobody can shadow
 -- a table. pg_catalog is not named and therefore searched first.

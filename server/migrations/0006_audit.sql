@@ -64,7 +64,7 @@ create table audit_seals (
 ) partition by range (event_at);
 
 -- Months that were detached from the log. Each row is signed and says where the remaining chain continues:
--- docs/decisions/0029-the-audit-log-is-archived-by-month.md
+-- docs/history.md#0029
 create table audit_detachments (
   month       text constraint audit_detachments_pkey primary key
               constraint audit_detachments_month_check check (month ~ '^[0-9]{4}-(0[1-9]|1[0-2])$'),
@@ -79,7 +79,7 @@ create function refuse_audit_change() returns trigger language plpgsql as $$
 begin
   raise insufficient_privilege using
     message = format('permission denied: %s is append-only, %s is refused', tg_table_name, lower(tg_op)),
-    hint = 'docs/operations.md, "The audit log", says how old months are archived.';
+    hint = 'docs/operations/audit-log.md, says how old months are archived.';
 end $$;
 
 -- Per statement: rejects a statement even if it matches no row.

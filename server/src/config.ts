@@ -41,7 +41,7 @@ export const options = {
     secret: true,
     fallback: '',
     about:
-      'URL of a Redis or Valkey server (7 or later) that paces polls and counts limits for all processes. `redis+cluster://host,host` for a cluster, `redis+sentinel://host,host/mymaster` for Redis Sentinel, `rediss` for TLS: see [Redis with a replica](operations.md#redis-with-a-replica). It stores no persistent data and needs no backup. If unset, each process paces and counts on its own.',
+      'URL of a Redis or Valkey server (7 or later) that paces polls and counts limits for all processes. `redis+cluster://host,host` for a cluster, `redis+sentinel://host,host/mymaster` for Redis Sentinel, `rediss` for TLS: see [Redis with a replica](operations/connections.md#redis-with-a-replica). It stores no persistent data and needs no backup. If unset, each process paces and counts on its own.',
     example: 'redis://localhost:6379',
     parse: (text) => (text === '' ? null : checkRedisUrl(text)),
   }),

@@ -1,7 +1,8 @@
 /**
- * Outbound HTTP to a URL that a third party chose, guarded against SSRF (docs/operations.md, "Outbound connections").
+ * Outbound HTTP to a URL that a third party chose, guarded against SSRF
+ * (docs/operations/connections.md, "Outbound connections").
  * flows/ decides what is sent. Of a webhook's response only the status is kept; documents of an identity provider are
- * read, up to a size, and never shown (docs/decisions/0047-an-accounts-identity-provider.md).
+ * read, up to a size, and never shown (docs/history.md#0047).
  */
 import { Resolver } from 'node:dns/promises'
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from 'node:http'

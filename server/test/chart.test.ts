@@ -12,7 +12,7 @@ const read = (path: string) => readFileSync(join(ROOT, path), 'utf8')
 const variables: readonly string[] = Object.values(options).map(({ env }) => env)
 const secretVariables = Object.values(options).flatMap(({ env, secret }) => (secret ? [env] : []))
 
-/** docs/operations.md, "Drain and rolling restart". */
+/** docs/operations/upgrade.md, "Drain and rolling restart". */
 const AFTER_DRAIN_SECONDS = 40
 
 describe('the chart', () => {

@@ -1,4 +1,4 @@
-/** docs/conformance.md: every row names files of tests that exist, and every difference from the contract is listed with its reason. */
+/** docs/audit/conformance.md: every row names tests that exist, and every difference from the contract is listed with its reason. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
@@ -12,7 +12,7 @@ type Row = {
   readonly files: readonly string[]
 }
 
-const rows: readonly Row[] = read('docs/conformance.md')
+const rows: readonly Row[] = read('docs/audit/conformance.md')
   .split('\n')
   .filter((line) => /^\| \d+\.\d+ /.test(line))
   .map((line) => {
@@ -20,8 +20,10 @@ const rows: readonly Row[] = read('docs/conformance.md')
     return { id, verdict, files: Array.from(shownBy.matchAll(/`([\w./-]+)`/g), ([, file = '']) => file) }
   })
 
-const [, section = ''] = read('docs/interface.md').split(/^## Differences from the contract's letter$/m)
-const differences = Array.from(section.split(/^## /m)[0]?.matchAll(/^(\d+)\. \*\*/gm) ?? [], ([, number]) => number)
+const differences = Array.from(
+  read('docs/interface/differences.md').matchAll(/^(\d+)\. \*\*/gm),
+  ([, number]) => number,
+)
 const cited = rows.flatMap(({ verdict }) => Array.from(verdict.matchAll(/\d+/g), ([number]) => number))
 
 test('every row has a number of its own and a verdict', () => {
@@ -30,7 +32,7 @@ test('every row has a number of its own and a verdict', () => {
   expect(rows.filter(({ verdict }) => !/^(conform|difference \d+(, \d+)*)$/.test(verdict))).toEqual([])
 })
 
-test('every difference that a row cites is listed in docs/interface.md, and every listed one is cited', () => {
+test('every difference that a row cites is listed in docs/interface/differences.md, and every listed one is cited', () => {
   expect(differences.length).toBeGreaterThan(0)
   expect([...new Set(cited)].sort()).toEqual([...differences].sort())
 })

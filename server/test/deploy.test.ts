@@ -23,7 +23,7 @@ const variables: readonly string[] = Object.values(options).flatMap(({ env, secr
 )
 const secretVariables = Object.values(options).flatMap(({ env, secret }) => (secret ? [env] : []))
 
-/** docs/operations.md, "Drain and rolling restart". */
+/** docs/operations/upgrade.md, "Drain and rolling restart". */
 const AFTER_DRAIN_SECONDS = 40
 
 test('every health route used under deploy/ exists', () => {

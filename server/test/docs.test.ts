@@ -28,7 +28,7 @@ test('docs/performance.md shows the figures of bench/baseline.json', () => {
 })
 
 describe('whoever follows the pages about installing', () => {
-  const pages = ['docs/install.md', 'docs/operations.md', 'deploy/container/Dockerfile', 'deploy/compose.yaml']
+  const pages = ['docs/install.md', 'deploy/container/Dockerfile', 'deploy/compose.yaml']
 
   test.each(pages)('%s: writes a key into a file that nobody else can read', (path) => {
     const blocks = readFileSync(join(ROOT, path), 'utf8').split('```')
@@ -111,4 +111,13 @@ test('docs/screenshots/ holds the pictures that the documentation shows, and no 
   const shown = shownScreenshots()
   expect(readdirSync(SCREENSHOTS).sort()).toEqual(shown)
   expect(shown.length).toBeGreaterThan(0)
+  expect(shown.length).toBeLessThanOrEqual(20)
+})
+
+test('README.md has at most 150 lines', () => {
+  expect(
+    readFileSync(join(DOCS, '..', 'README.md'), 'utf8')
+      .trimEnd()
+      .split('\n').length,
+  ).toBeLessThanOrEqual(150)
 })

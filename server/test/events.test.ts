@@ -50,16 +50,13 @@ function loggedBy(call: (events: Events) => void, level = 'debug'): Logged[] {
   return lines
 }
 
-/** Rows of the table "Log events": names, level. */
+/** Headings of "Events": names, level. */
 function documented(): Logged[] {
   const page = readFileSync(new URL('../../docs/operations/monitoring.md', import.meta.url), 'utf8')
-  const rows = page.matchAll(/^\| ((?:`[^`|]+`(?:, )?)+) +\| (debug|info|warn|error) +\|/gm)
-  return Array.from(rows).flatMap(([, names = '', level = '']) => {
-    const [first = '', ...others] = Array.from(names.matchAll(/`([^`]+)`/g), ([, name = '']) => name)
-    // What follows these is what the event is about.
-    const events = ['engine_away', 'task_failed', 'unexpected'].includes(first) ? [first] : [first, ...others]
-    return events.map((event) => ({ event, level }))
-  })
+  const headings = page.matchAll(/^#### ((?:`\w+`(?:, )?)+) \((debug|info|warn|error)\)$/gm)
+  return Array.from(headings).flatMap(([, names = '', level = '']) =>
+    Array.from(names.matchAll(/`(\w+)`/g), ([, event = '']) => ({ event, level })),
+  )
 }
 
 const unique = (logged: readonly Logged[]) =>

@@ -1,11 +1,11 @@
-/** The pages of docs/security/ name what exists. */
+/** The pages of docs/audit/ name what exists. */
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { createKey, type Keyset, parseKeyset } from '../src/secrets/keyset.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')
-const FOLDER = join(ROOT, 'docs', 'security')
+const FOLDER = join(ROOT, 'docs', 'audit')
 const read = (name: string) => readFileSync(join(FOLDER, name), 'utf8')
 
 /** Cells of all rows of a page's tables that begin with such a cell. */
@@ -15,7 +15,7 @@ function rowsOf(page: string, first: RegExp): string[][] {
   return rows.filter(([before, cell = '']) => before === '' && first.test(cell)).map((row) => row.slice(1, -1))
 }
 
-describe('docs/security/asvs.md', () => {
+describe('docs/audit/asvs.md', () => {
   const STATES = ['met', 'partly', 'not met', 'not applicable']
   const requirements = rowsOf('asvs.md', /^\d+\.\d+\.\d+$/).map(([id = '', , , state = '', shown = '']) => ({
     id,
@@ -59,7 +59,7 @@ describe('docs/security/asvs.md', () => {
   })
 })
 
-test('docs/security/cryptography.md names every purpose of a key', () => {
+test('docs/audit/cryptography.md names every purpose of a key', () => {
   const { signing } = parseKeyset(createKey(1)) as Keyset
   const named = rowsOf('cryptography.md', /^`[a-z-]+`$/).map(([purpose = '']) => purpose.slice(1, -1))
   expect(Object.keys(signing.for).filter((purpose) => !named.includes(purpose))).toEqual([])

@@ -20,7 +20,7 @@ export function createAttempt(redirectUri: string, exchange: Exchanger, returnTo
   return { state: randomText(), verifier: randomText(), redirectUri, exchange, returnTo }
 }
 
-/** Builds the authorization URL. docs/interface.md, "The dialog". */
+/** Builds the authorization URL. docs/interface/dialog.md. */
 export async function addressOf(
   attempt: Attempt,
   asked: { readonly baseUrl: string; readonly appId: string; readonly scope: string | undefined },

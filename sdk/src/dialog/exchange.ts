@@ -1,4 +1,4 @@
-/** Exchange of a dialog's code for a token set. docs/interface.md, "Exchange the code". */
+/** Exchange of a dialog's code for a token set. docs/interface/dialog.md, "Exchange the code". */
 import { askAgain } from '../ask-again.ts'
 import type { Context } from '../context.ts'
 import { readTokenSet, type TokenSet } from '../credentials.ts'

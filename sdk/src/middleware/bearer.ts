@@ -95,7 +95,7 @@ function refuse(status: 401 | 403, challenge: string, error: string, message: st
   }
 }
 
-/** Accepts only valid scope names, because they go into a response header. docs/interface.md, "Scopes". */
+/** Accepts only valid scope names, because they go into a response header. docs/interface/credentials.md, "Scopes". */
 function readScope(scope: readonly string[] | string = []): readonly string[] {
   const names = typeof scope === 'string' ? scope.split(/[\s,]+/).filter((name) => name !== '') : scope
   if (names.every((name) => /^[a-z0-9][a-z0-9_.:-]{0,63}$/.test(name))) return names

@@ -1,6 +1,6 @@
 /**
- * Credentials of the fake: issue, refresh, rotate, revoke and check them, as the service does. docs/interface.md,
- * "Credentials".
+ * Credentials of the fake: issue, refresh, rotate, revoke and check them, as the service does.
+ * docs/interface/credentials.md, "Credentials".
  */
 import {
   type FakeAnswer,

@@ -1,6 +1,5 @@
 /**
- * Device flow of the fake: code requests, and polls with their six outcomes. docs/interface.md, "Poll for
- * authorization".
+ * Device flow of the fake: code requests, and polls with their six outcomes. docs/interface/device-flow.md, "Poll for authorization".
  */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
 import { issue, remaining } from './fake-credentials.ts'

@@ -1,6 +1,5 @@
 /**
- * Dialog of the fake: answers an authorization address as the user, and exchanges the code. docs/interface.md, "The
- * dialog".
+ * Dialog of the fake: answers an authorization address as the user, and exchanges the code. docs/interface/dialog.md.
  */
 import { type FakeAnswer, type FakeParameters, FakeRefused, required } from './fake-answer.ts'
 import { authenticateForm, issue, remaining } from './fake-credentials.ts'

@@ -1,4 +1,7 @@
-/** Listeners of a session, saved sessions, and public applications. docs/interface.md, "Request a device code". */
+/**
+ * Listeners of a session, saved sessions, and public applications.
+ * docs/interface/device-flow.md, "Request a device code".
+ */
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import type { DeviceEvent, DeviceSession } from '../../src/index.ts'

@@ -1,4 +1,7 @@
-/** Polling of a session, on a virtual clock, with a scripted service. docs/interface.md, "Poll for authorization". */
+/**
+ * Polling of a session, on a virtual clock, with a scripted service.
+ * docs/interface/device-flow.md, "Poll for authorization".
+ */
 import { describe, expect, test } from 'vitest'
 import { failure } from '../rig/failure.ts'
 import {

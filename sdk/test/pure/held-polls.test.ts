@@ -1,4 +1,4 @@
-/** Polls that wait for the decision, on a virtual clock. docs/interface.md, "Wait for the decision". */
+/** Polls that wait for the decision, on a virtual clock. docs/interface/device-flow.md, "Wait for the decision". */
 import { expect, test } from 'vitest'
 import { lost, pending, refusal, type Script } from '../rig/scripted.ts'
 import { accepted, gapsOf, start } from '../rig/started.ts'

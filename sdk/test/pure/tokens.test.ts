@@ -1,4 +1,4 @@
-/** The lifetime of a token set, on a virtual clock. docs/interface.md, "Refresh". */
+/** The lifetime of a token set, on a virtual clock. docs/interface/credentials.md, "Refresh". */
 import { describe, expect, test } from 'vitest'
 import type { Credentials, Store, TokenSet } from '../../src/index.ts'
 import { failure } from '../rig/failure.ts'

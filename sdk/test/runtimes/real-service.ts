@@ -58,7 +58,7 @@ test('an expired token set is refreshed, is valid, and ends when it is revoked',
   await client.revoke()
   expect(await client.credentials()).toBeNull()
   const headers = { authorization: `Bearer ${second?.variant === 'token_set' && second.accessToken}` }
-  // Within two seconds: docs/interface.md, "Check a credential".
+  // Within two seconds: docs/interface/credentials.md, "Check a credential".
   await vi.waitFor(async () => expect((await fetch(`${SERVICE.address}/me`, { headers })).status).toBe(401), 10_000)
 })
 

@@ -6,6 +6,6 @@ export const SYSTEM_ERROR_MESSAGES: Readonly<Record<string, string>> = {
   '28000': 'PostgreSQL rejects the user in DATABASE_URL.',
   '28P01': 'PostgreSQL rejects the password in DATABASE_URL.',
   '42501':
-    'The user in DATABASE_URL lacks privileges. To migrate, it must own the database; for "serve", see docs/operations.md, "A role that owns nothing".',
+    'The user in DATABASE_URL lacks privileges. To migrate, it must own the database; for "serve", see docs/operations/audit-log.md, "A role that owns nothing".',
   '42P01': 'The database was not migrated. Run "latchkey migrate" first.',
 }

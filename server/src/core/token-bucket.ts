@@ -1,6 +1,6 @@
 /**
  * Code limit of one application: a token bucket, with a reserve for networks that received few codes.
- * docs/interface.md, "Limits".
+ * docs/interface/limits.md, "Limits".
  *
  * The bucket refills evenly: a burst fits, then codes pass at the rate of the limit. An application that floods the
  * service gets its limit as a steady trickle, not as a minute's worth at once that delays all other requests.
@@ -8,7 +8,7 @@
  * The secret of an application ships in its devices, so a thief may use it too, from many networks at once. Therefore a
  * second bucket of the same capacity is reserved for networks that received few codes: the emptier it is, the fewer they
  * may have received, and its last half is for networks that received none. Heavy requesters can empty the main bucket,
- * but not the reserve (docs/decisions/0022-limits-and-shedding.md).
+ * but not the reserve (docs/history.md#0022).
  */
 export type TokenBucket = {
   readonly tokens: number

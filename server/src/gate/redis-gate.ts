@@ -2,12 +2,12 @@
  * Gate on Valkey or Redis (a single server, a cluster, or behind Redis Sentinel), shared by all processes. It
  * has two small keys per code, pace and hint, both with a TTL of seconds. Polls of the same event-loop turn are sent as
  * one script call, which costs a seventh of two commands per poll
- * (docs/decisions/0006-the-gate-polls-redis-in-batches.md).
+ * (docs/history.md#0006).
  *
  * While Redis does not answer, this process paces on its own: a poll is never rejected or delayed because of the gate.
  * A promoted replica lacks the last writes, and a Redis that hung executes old commands late. So a decision known to
  * this process overrides the hint, and for one pace after a failure no poll is early
- * (docs/decisions/0056-a-gate-that-fails-over.md).
+ * (docs/history.md#0056).
  */
 import { Cluster } from 'ioredis'
 import { type Gate, type GateReply, MAX_HINT_MS } from './gate.ts'

@@ -4,7 +4,7 @@
  */
 import { type Body, constant, integer, oneOf, optional, text } from './schema.ts'
 
-/** Prefix and length are part of the contract; the four digits are reserved (docs/formats.md). */
+/** Prefix and length are part of the contract; the four digits are reserved (docs/interface/credentials.md). */
 export const sealed = (prefix: string, length: number) => `^${prefix}[0-9a-f]{4}[A-Za-z0-9_-]{${length}}$`
 
 const seconds = (description: string, example: number) => integer(description, { minimum: 0, examples: [example] })

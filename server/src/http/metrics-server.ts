@@ -1,4 +1,7 @@
-/** Metrics server: /metrics for Prometheus, on a second port, never on the first. docs/operations.md, "Metrics". */
+/**
+ * Metrics server: /metrics for Prometheus, on a second port, never on the first.
+ * docs/operations/monitoring.md, "Metrics".
+ */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -75,7 +75,7 @@ function statusOf(format: Format, code: RefusalCode): number {
 
 /**
  * `finish`: the last byte was handed to the operating system. `close` without it: the client disconnected before.
- * Whether the bytes arrive after `finish` cannot be known; see docs/interface.md, "Delivery".
+ * Whether the bytes arrive after `finish` cannot be known; see docs/interface/device-flow.md, "Delivery".
  */
 function sent(response: ServerResponse): Promise<boolean> {
   if (response.destroyed) return Promise.resolve(false)

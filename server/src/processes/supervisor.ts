@@ -1,7 +1,7 @@
 /**
  * `latchkey serve --processes N`: a supervisor that serves no requests itself, and N processes that accept connections
  * from one listening socket. A process that dies is started again; SIGHUP replaces all, one after the other; SIGTERM
- * drains all. docs/decisions/0053-several-processes-share-a-socket.md.
+ * drains all. docs/history.md#0053.
  */
 import cluster from 'node:cluster'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,7 +1,7 @@
 /**
  * Signed record of a month that was detached from the audit log: the stretches of the chain that left with it. The rest
  * of the chain continues from their last seals.
- * docs/decisions/0029-the-audit-log-is-archived-by-month.md
+ * docs/history.md#0029
  */
 import { hash } from 'node:crypto'
 import type { Keyset, SigningKey } from './keyset.ts'

@@ -1,7 +1,7 @@
 /**
  * Signed text: prefix, the reserved digits if the format has them, then base64url of `key id | body | MAC`. A text that was not made
  * with one of our keys is rejected without a query. The prefix makes a leaked text recognisable to people and to secret
- * scanners. docs/formats.md lists every format.
+ * scanners. docs/interface/credentials.md lists every format.
  */
 import type { Keyset, Purpose, SigningKey } from './keyset.ts'
 import { equalSecrets, mac } from './mac.ts'
@@ -9,7 +9,7 @@ import { equalSecrets, mac } from './mac.ts'
 /** Half of SHA-256; no shorter than the ids it protects. */
 const MAC_BYTES = 16
 
-/** Four hexadecimal digits after the prefix, for a use that is not yet known. docs/formats.md, "The reserved digits". */
+/** Four hexadecimal digits after the prefix, for a use that is not yet known. docs/interface/credentials.md, "The reserved digits". */
 export const RESERVED = '0000'
 const RESERVED_BYTES = Buffer.from(RESERVED, 'hex')
 

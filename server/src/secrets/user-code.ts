@@ -1,6 +1,6 @@
 /**
  * User code of a device code: computed from its id with a server key, so that no table contains it
- * (docs/decisions/0042-user-codes-are-computed.md). A typed code is found by its keyed digest.
+ * (docs/history.md#0042). A typed code is found by its keyed digest.
  */
 import { checkDigit } from '../core/device/user-code.ts'
 import { uuidBytes } from './device-code-text.ts'

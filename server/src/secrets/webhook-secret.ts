@@ -1,6 +1,6 @@
 /**
  * Webhook secrets: sign the messages to an endpoint (Standard Webhooks, symmetric). Not stored: computed from the
- * endpoint's id and a generation under a server key (docs/decisions/0013-browser-credentials-are-not-stored.md).
+ * endpoint's id and a generation under a server key (docs/history.md#0013).
  */
 import { Webhook } from 'standardwebhooks'
 import type { Keyset } from './keyset.ts'

@@ -1,4 +1,4 @@
-/** Prometheus exposition format, version 0.0.4. docs/operations.md, "Metrics". */
+/** Prometheus exposition format, version 0.0.4. docs/operations/monitoring.md, "Metrics". */
 import type { Distribution, Family, Labels } from './family.ts'
 
 export const CONTENT_TYPE = 'text/plain; version=0.0.4; charset=utf-8'

@@ -1,7 +1,7 @@
 /**
  * OpenTelemetry SDK: exports traces to a collector, over HTTP, as JSON. app.ts imports this file only when the
  * configuration names a collector, so that other installations do not pay for it.
- * docs/decisions/0025-telemetry-costs-little-until-it-is-asked-for.md.
+ * docs/history.md#0025.
  */
 import { context, propagation, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'

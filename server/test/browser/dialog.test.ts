@@ -1,6 +1,6 @@
 /**
  * The dialog as people and applications meet it, in real Chromium: an application's page on an origin of its own opens the
- * window, and hears what became of it. docs/interface.md, "The dialog".
+ * window, and hears what became of it. docs/interface/dialog.md.
  */
 import type { BrowserContextOptions, Page } from 'playwright-core'
 import { describe, expect, onTestFinished, test } from 'vitest'

@@ -1,4 +1,7 @@
-/** Somebody who equips a shop: sixty codes within ten minutes, each typed and decided on the pages. docs/interface.md, "Guessing". */
+/**
+ * Somebody who equips a shop: sixty codes within ten minutes, each typed and decided on the pages.
+ * docs/interface/device-flow.md, "Guessing".
+ */
 import { expect, test } from 'vitest'
 import { useBrowsing } from '../rig/browser/browsing.ts'
 import { confirm, decide, enterCode, signIn } from '../rig/browser/clicks.ts'

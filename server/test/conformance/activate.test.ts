@@ -1,4 +1,7 @@
-/** `/activate`, the one address that a device can show without knowing the account. docs/interface.md, "The standard dialect". */
+/**
+ * `/activate`, the one address that a device can show without knowing the account.
+ * docs/interface/standard-dialect.md.
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { DialogWindow } from '../rig/dialog.ts'

@@ -1,4 +1,7 @@
-/** Code and passkey on one page, for a browser that has a passkey. docs/interface.md, "The user decides". */
+/**
+ * Code and passkey on one page, for a browser that has a passkey.
+ * docs/interface/device-flow.md, "The user decides".
+ */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { PASSKEY, SESSION } from '../../src/http/web/cookies.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'

@@ -1,5 +1,5 @@
 /**
- * docs/interface.md, "Credentials", in the native dialect: exchange, refresh, revoke, rotate, report, check. The same in both
+ * docs/interface/credentials.md, "Credentials", in the native dialect: exchange, refresh, revoke, rotate, report, check. The same in both
  * formats, with and without the version, whichever way the parameters are passed; and what all of it leaves in the database.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

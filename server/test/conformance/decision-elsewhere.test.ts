@@ -1,4 +1,7 @@
-/** docs/interface.md, "Pacing": a decision that another process made is known to every server within a second, without Redis. */
+/**
+ * docs/interface/device-flow.md, "Pacing":
+ * a decision that another process made is known to every server within a second, without Redis.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { enterUserCode } from '../../src/flows/device/enter-code.ts'

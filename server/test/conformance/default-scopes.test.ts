@@ -1,6 +1,6 @@
 /**
  * "When omitted, the default scope set configured for the application applies": whole, or the request is refused. A default
- * set that the device flow could not grant cannot be configured. docs/interface.md, "Scopes".
+ * set that the device flow could not grant cannot be configured. docs/interface/credentials.md, "Scopes".
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createScope } from '../../src/flows/accounts/register.ts'

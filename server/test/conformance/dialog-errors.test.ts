@@ -1,4 +1,4 @@
-/** The dialog's error pages name the true cause, on a line for developers. docs/interface.md, "The dialog". */
+/** The dialog's error pages name the true cause, on a line for developers. docs/interface/dialog.md. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { post, type WireAnswer } from '../rig/device.ts'

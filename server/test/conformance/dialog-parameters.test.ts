@@ -1,6 +1,6 @@
 /**
  * The dialog with exactly the contract's parameters: client_id, response_type, redirect_uri, scope, state. An application
- * with a secret, registered with default settings, needs no other. docs/interface.md, "The dialog".
+ * with a secret, registered with default settings, needs no other. docs/interface/dialog.md.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { registerApplication } from '../../src/flows/applications/own.ts'

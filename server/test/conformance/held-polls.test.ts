@@ -1,4 +1,4 @@
-/** docs/interface.md, "Wait for the decision": polls with `Prefer: wait`. */
+/** docs/interface/device-flow.md, "Wait for the decision": polls with `Prefer: wait`. */
 import { request } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'

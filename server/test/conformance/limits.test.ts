@@ -1,4 +1,7 @@
-/** docs/interface.md, "Limits": the rows that the interface itself gives, over HTTP, on PostgreSQL, with each gate. */
+/**
+ * docs/interface/limits.md, "Limits":
+ * the rows that the interface itself gives, over HTTP, on PostgreSQL, with each gate.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { decideReview } from '../../src/flows/reviews/decide.ts'

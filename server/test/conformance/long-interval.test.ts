@@ -1,4 +1,4 @@
-/** docs/interface.md, "Pacing", for an application that a review told to poll slower, with the gate in process. */
+/** docs/interface/device-flow.md, "Pacing", for an application that a review told to poll slower, with the gate in process. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest'
 import { MAX_INTERVAL_SECONDS } from '../../src/core/reviews/review.ts'
 import { Deciding } from '../rig/scenes/deciding.ts'

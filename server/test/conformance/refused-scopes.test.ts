@@ -1,4 +1,7 @@
-/** `invalid_scope` names the scopes that were refused, and to who has proved itself those that are allowed. docs/interface.md, "Scopes". */
+/**
+ * `invalid_scope` names the scopes that were refused, and to who has proved itself those that are allowed.
+ * docs/interface/credentials.md, "Scopes".
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { connect } from '../rig/connect.ts'
 import { post, type WireAnswer } from '../rig/device.ts'

@@ -1,6 +1,6 @@
 /**
- * `expires_in` is true in every answer: docs/interface.md, "Delivery", and
- * docs/decisions/0027-expires-in-is-what-is-left.md. Each on the wire, with a clock that the test moves.
+ * `expires_in` is true in every answer: docs/interface/device-flow.md, "Delivery", and
+ * docs/history.md#0027. Each on the wire, with a clock that the test moves.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { settleDelivery } from '../../src/flows/device/deliver.ts'

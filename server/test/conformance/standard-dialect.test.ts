@@ -1,6 +1,6 @@
 /**
  * The standard dialect as other people's clients expect it: the words, the numbers and the headers of RFC 6749, 7009, 7662,
- * 8414, 8628 and 9126 over the same flows as the native dialect. docs/interface.md, "The standard dialect".
+ * 8414, 8628 and 9126 over the same flows as the native dialect. docs/interface/standard-dialect.md.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { suspendApplication } from '../../src/flows/applications/manage.ts'

@@ -1,4 +1,7 @@
-/** Test mode: an application decides its own codes, so that its developer's tests need no browser. docs/interface.md, "Test mode". */
+/**
+ * Test mode: an application decides its own codes, so that its developer's tests need no browser.
+ * docs/interface/device-flow.md, "Test mode".
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { endTestMode, startTestMode } from '../../src/flows/applications/test-mode.ts'
 import { post, type WireVariant } from '../rig/device.ts'

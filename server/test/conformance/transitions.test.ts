@@ -1,5 +1,5 @@
 /**
- * docs/interface.md, "Statuses and transitions", row by row, over HTTP, on PostgreSQL, with each gate, in both variants.
+ * docs/interface/device-flow.md, "Statuses and transitions", row by row, over HTTP, on PostgreSQL, with each gate, in both variants.
  * Time is PostgreSQL's, so the rows about expiry move that clock; the rows about pacing wait for real.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,6 +1,6 @@
 /**
  * /auth/verify for gateways: those that send a request of their own, and those that keep method and path of the request
- * that they ask about. docs/interface.md, "Check a credential".
+ * that they ask about. docs/interface/credentials.md, "Check a credential".
  */
 import { request } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

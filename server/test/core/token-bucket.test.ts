@@ -1,4 +1,4 @@
-/** How many codes an application gets, and who still gets one when it has had them. docs/interface.md, "Limits". */
+/** How many codes an application gets, and who still gets one when it has had them. docs/interface/limits.md, "Limits". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { capacityOf, fullBucket, type TokenBucket, takeToken } from '../../src/core/token-bucket.ts'

@@ -1,4 +1,4 @@
-/** The dialog from the application's link to a working token set. docs/interface.md, "The dialog". */
+/** The dialog from the application's link to a working token set. docs/interface/dialog.md. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMe } from '../rig/connect.ts'
 import {

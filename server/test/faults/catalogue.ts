@@ -32,19 +32,15 @@ export type Fault = {
   readonly commands: readonly string[]
 }
 
-/** Rows of the table, in its order. */
+/** Rows of the table, in its order, with what names their ids. */
 export function readTable(): readonly Fault[] {
+  const [files, commands] = [filesByFault(), commandsByFault()]
   const lines = read(DOCUMENT).split('\n')
   return lines
     .filter((line) => /^\| F\d\d /.test(line))
     .map((line) => {
-      const [, id = '', fault = '', , shownBy = ''] = line.split('|').map((cell) => cell.trim())
-      return {
-        id,
-        fault,
-        files: Array.from(shownBy.matchAll(/`([\w./-]+\.test\.ts)`/g), ([, file = '']) => file),
-        commands: Array.from(shownBy.matchAll(/`npm run verify -- ([\w-]+)`/g), ([, command = '']) => command),
-      }
+      const [, id = '', fault = ''] = line.split('|').map((cell) => cell.trim())
+      return { id, fault, files: files.get(id) ?? [], commands: commands.get(id) ?? [] }
     })
 }
 

@@ -1,4 +1,4 @@
-/** Retention of grants and of the addresses in them. docs/operations.md, "Data retention". */
+/** Retention of grants and of the addresses in them. docs/operations/backup.md, "Data retention". */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { sweep } from '../../src/flows/sweep.ts'
 import { lockGrant } from '../../src/store/grants/grants.ts'

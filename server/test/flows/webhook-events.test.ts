@@ -1,4 +1,4 @@
-/** Webhook events: every committed event is queued, and no other. docs/interface.md, "Webhooks". */
+/** Webhook events: every committed event is queued, and no other. docs/interface/webhooks.md. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { byOperator } from '../../src/core/audit/actor.ts'
 import { sendPersonLink } from '../../src/flows/accounts/people.ts'

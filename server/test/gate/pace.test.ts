@@ -1,4 +1,4 @@
-/** docs/interface.md, "Limits": how much earlier than its interval a poll may come. With a stopped clock. */
+/** docs/interface/limits.md, "Limits": how much earlier than its interval a poll may come. With a stopped clock. */
 import { randomUUID } from 'node:crypto'
 import { expect, it } from 'vitest'
 import { paceFor } from '../../src/gate/gate.ts'

@@ -92,7 +92,7 @@ export class History {
 
   /**
    * Polls may be answered that the code is pending when it was so up to this long ago: a hint outlives an engine that did
-   * not answer (docs/interface.md, "Differences from the contract's letter", 7, 8 and 10).
+   * not answer (docs/interface/differences.md, 7, 8 and 10).
    */
   pendingMayBeOld(ms: number): void {
     this.#pendingIsOldMs = Math.max(this.#pendingIsOldMs, ms)

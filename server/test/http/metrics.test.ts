@@ -1,4 +1,4 @@
-/** The metrics server: its values during requests, and its own port. docs/operations.md, "Metrics". */
+/** The metrics server: its values during requests, and its own port. docs/operations/monitoring.md, "Metrics". */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'

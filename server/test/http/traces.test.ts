@@ -1,4 +1,4 @@
-/** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations.md, "Traces". */
+/** Exported traces: spans, their parents and attributes, and what they never contain. docs/operations/monitoring.md, "Traces". */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Device, post } from '../rig/device.ts'
 import { engineUrl } from '../rig/engines/database.ts'

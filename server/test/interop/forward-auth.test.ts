@@ -1,4 +1,7 @@
-/** Real gateways ask /auth/verify before they forward a request. docs/interface.md, "Check a credential". */
+/**
+ * Real gateways ask /auth/verify before they forward a request.
+ * docs/interface/credentials.md, "Check a credential".
+ */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, request, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'

@@ -1,4 +1,4 @@
-/** openid-client, unchanged from npm, with the standard dialect. docs/interface.md, "The standard dialect". */
+/** openid-client, unchanged from npm, with the standard dialect. docs/interface/standard-dialect.md. */
 import * as client from 'openid-client'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { askMe } from '../rig/connect.ts'

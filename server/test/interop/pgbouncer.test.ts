@@ -1,4 +1,7 @@
-/** The service behind a real PgBouncer in transaction mode, with deploy/pgbouncer/pgbouncer.ini. docs/operations.md, "Connection poolers". */
+/**
+ * The service behind a real PgBouncer in transaction mode, with deploy/pgbouncer/pgbouncer.ini.
+ * docs/operations/connections.md, "Connection poolers".
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'

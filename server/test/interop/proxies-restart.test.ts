@@ -1,6 +1,7 @@
 /**
  * A process is replaced behind each proxy with its reference configuration. Behind HAProxy and Caddy no client notices; behind
- * nginx only requests at the instant when the process stops listening fail. docs/operations.md, "Drain and rolling restart".
+ * nginx only requests at the instant when the process stops listening fail.
+ * docs/operations/upgrade.md, "Drain and rolling restart".
  */
 import { Agent } from 'node:https'
 import { setTimeout as sleep } from 'node:timers/promises'

@@ -1,4 +1,4 @@
-/** Rules for every page. docs/interface.md, "The account's pages". */
+/** Rules for every page. docs/interface/account-pages.md, "The account's pages". */
 import { describe, expect, test } from 'vitest'
 import { languages, wordsFor } from '../../src/pages/ui/words.ts'
 import { everyPage, makeFrame } from './make.ts'

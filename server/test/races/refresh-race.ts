@@ -1,4 +1,4 @@
-/** One refresh token presented many times at once, then reused later. docs/interface.md, "Refresh". */
+/** One refresh token presented many times at once, then reused later. docs/interface/credentials.md, "Refresh". */
 import type { Context } from '../../src/flows/context.ts'
 import { tokenSetOf } from '../../src/flows/grants/issue.ts'
 import { post, type WireAnswer, withoutExpiresIn } from '../rig/device.ts'

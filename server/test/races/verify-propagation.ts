@@ -1,6 +1,6 @@
 /**
  * npm run verify -- propagation [--changes N]: every change that reduces the rights of a credential reaches every process within
- * two seconds, although none looks up a credential in use. docs/interface.md, "Check a credential".
+ * two seconds, although none looks up a credential in use. docs/interface/credentials.md, "Check a credential".
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'

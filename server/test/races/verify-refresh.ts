@@ -1,6 +1,6 @@
 /**
  * npm run verify -- refresh [--grants N]: many concurrent refreshes of one token advance the grant once and all return
- * the same token set; reuse of an old token revokes the grant, once, in every process. docs/interface.md,
+ * the same token set; reuse of an old token revokes the grant, once, in every process. docs/interface/credentials.md,
  * "Refresh". Then, in virtual time and with a thousand refreshes per grant: processes that share a stored credential and
  * are killed and frozen at random lose no login, and thieves are caught at the next refresh of either party.
  */
@@ -21,7 +21,7 @@ const LANES = 4
 /** Refreshes of the shared login in virtual time, per grant of the race. */
 const SHARED_PER_GRANT = 1_000
 
-/** How long a revocation may take to reach every process: docs/interface.md, "Check a credential". */
+/** How long a revocation may take to reach every process: docs/interface/credentials.md, "Check a credential". */
 const PROPAGATION_MS = 2_000
 
 const { values } = parseArgs({ options: { grants: { type: 'string', default: '1000' } } })

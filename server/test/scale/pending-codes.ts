@@ -13,7 +13,7 @@ import type { TestDatabase } from '../rig/engines/database.ts'
 
 type Database = Pick<TestDatabase, 'query'>
 
-/** The length that the service chooses with a million live codes: docs/interface.md, "The user code". */
+/** The length that the service chooses with a million live codes: docs/interface/device-flow.md, "The user code". */
 const RANDOM_DIGITS = 12
 
 /** The codes were requested evenly over the lifetime of a code. */

@@ -17,7 +17,7 @@
  * many as are queued. Two controls show that there was an overload: the limited flood has to be refused, and the
  * crowd's own requests have to be late. The milliseconds are printed only.
  *
- * Figures, also with the queue in order of arrival: docs/decisions/0022-limits-and-shedding.md.
+ * Figures, also with the queue in order of arrival: docs/history.md#0022.
  */
 import { parseArgs } from 'node:util'
 import { startEngines } from '../../../tools/engines.ts'

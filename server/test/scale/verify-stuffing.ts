@@ -8,7 +8,8 @@
  * is a leaked pair that is tried once: an address and a password, of which one in a hundred is right. Meanwhile honest users sign in,
  * three of five with a known browser, one with a passkey, one with a new browser, who opens the mailed link if asked to.
  *
- * The short form has a tenth of the guesses, so its budget of the service is a tenth, too. Budgets: docs/decisions/0035.
+ * The short form has a tenth of the guesses, so its budget of the service is a tenth, too. Budgets:
+ * docs/decisions/0035-strangers-are-budgeted-before-hashing.md.
  */
 import { fork } from 'node:child_process'
 import { parseArgs } from 'node:util'

@@ -1,4 +1,4 @@
-/** Access tokens, refresh tokens and access keys. docs/interface.md, "Credentials". */
+/** Access tokens, refresh tokens and access keys. docs/interface/credentials.md, "Credentials". */
 import { describe, expect, test } from 'vitest'
 import {
   createApplicationSecret,

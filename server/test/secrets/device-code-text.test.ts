@@ -1,4 +1,4 @@
-/** The device code as the application holds it. docs/interface.md, "The device code". */
+/** The device code as the application holds it. docs/interface/device-flow.md, "The device code". */
 import { randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'

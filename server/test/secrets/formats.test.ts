@@ -1,4 +1,4 @@
-/** docs/formats.md documents the layout of every code and credential; new ones are compared with its tables. */
+/** docs/interface/credentials.md, "Formats", documents every code and credential; new ones are compared with its tables. */
 import { createHmac, hkdfSync, randomUUID } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,10 @@ import { createDeviceCodeId, createGrantId, createGrantSecret, createId } from '
 import { createTestSecret } from '../../src/secrets/test-secret.ts'
 import { makeGrant, NOW } from '../rig/records.ts'
 
-const DOCUMENT = readFileSync(join(import.meta.dirname, '..', '..', '..', 'docs', 'formats.md'), 'utf8')
+const DOCUMENT = readFileSync(
+  join(import.meta.dirname, '..', '..', '..', 'docs', 'interface', 'credentials.md'),
+  'utf8',
+)
 
 /** The rows of the table with these headings, without the space around a cell and without its backticks. */
 function tableUnder(...headings: readonly string[]): string[][] {
@@ -31,7 +34,7 @@ function tableUnder(...headings: readonly string[]): string[][] {
       .slice(1, -1)
       .map((cell) => cell.trim().replace(/^`(.*)`$/, '$1'))
   const at = lines.findIndex((line) => line.startsWith('|') && cells(line).join() === headings.join())
-  if (at < 0) throw new Error(`docs/formats.md has no table with ${headings.join(', ')}`)
+  if (at < 0) throw new Error(`docs/interface/credentials.md has no table with ${headings.join(', ')}`)
   const end = lines.findIndex((line, index) => index > at && !line.startsWith('|'))
   return lines.slice(at + 2, end).map(cells)
 }

@@ -1,4 +1,4 @@
-/** The stored digest of an Idempotency-Key. docs/interface.md, "Delivery". */
+/** The stored digest of an Idempotency-Key. docs/interface/device-flow.md, "Delivery". */
 import { describe, expect, test } from 'vitest'
 import { digestIdempotencyKey } from '../../src/secrets/idempotency-key.ts'
 import { createKey, type Keyset, parseKeyset } from '../../src/secrets/keyset.ts'

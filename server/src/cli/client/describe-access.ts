@@ -1,4 +1,7 @@
-/** Description of this machine's access, as the service reports it now. docs/interface.md, "Check a credential". */
+/**
+ * Description of this machine's access, as the service reports it now.
+ * docs/interface/credentials.md, "Check a credential".
+ */
 import { type Client, LatchkeyError } from '@latchkey/sdk'
 import type { ChosenApplication } from './client-settings.ts'
 

@@ -3,7 +3,7 @@ import { isIPv4 } from 'node:net'
 import { parseRedisUrl } from '../../redis-url.ts'
 import { type Finding, warning } from './finding.ts'
 
-const WHERE = 'docs/operations.md, "PostgreSQL and Redis on another machine"'
+const WHERE = 'docs/operations/connections.md, "PostgreSQL and Redis on another machine"'
 
 /** `passwordElsewhere`: the environment has one besides the URL. */
 export function examinePostgresUrl(databaseUrl: string, passwordElsewhere: boolean): readonly Finding[] {

@@ -21,7 +21,7 @@ function missing(keys: Keyset, used: readonly KeyUse[]): readonly Finding[] {
     return broken(
       'keys',
       `Key ${id} is not in LATCHKEY_KEYS. Invalid without it: ${made.join(', ')}.`,
-      `Append key ${id} to LATCHKEY_KEYS in every process again (docs/operations.md, "Keys").`,
+      `Append key ${id} to LATCHKEY_KEYS in every process again (docs/operations/keys.md).`,
     )
   })
 }

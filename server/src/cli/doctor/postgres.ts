@@ -37,7 +37,8 @@ export async function examinePostgres(db: Postgres): Promise<Finding> {
   } catch (error) {
     const { code = '', message } = error as Error & { code?: string }
     if (isRefusalOfPooler(message)) {
-      const remedy = 'Configure it as deploy/pgbouncer/pgbouncer.ini does (docs/operations.md, "Connection poolers").'
+      const remedy =
+        'Configure it as deploy/pgbouncer/pgbouncer.ini does (docs/operations/connections.md, "Connection poolers").'
       return broken(
         'postgresql',
         `The connection pooler does not fit: ${message.replace(/^PostgreSQL: /, '')}.`,
@@ -65,7 +66,7 @@ export async function examineMigrations(databaseUrl: string, db: Postgres): Prom
   return ok('migrations', `The schema is up to date (${newest}).`)
 }
 
-/** See docs/operations.md, "A role that owns nothing". */
+/** See docs/operations/audit-log.md, "A role that owns nothing". */
 export async function examineRole(db: Postgres, publicUrl: string | undefined): Promise<Finding> {
   const { role, owner, lacking } = await readRoleFacts(db)
   const script = 'psql "$OWNER_URL" -v ON_ERROR_STOP=1 -f deploy/postgresql/service-role.sql'

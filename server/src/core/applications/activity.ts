@@ -24,7 +24,7 @@ const MANY_CODES = 48
 /** Of codes that users asked for, far more are entered. */
 const SHARE_ENTERED = 1 / 20
 
-/** Whether codes seem to be requested without a user, each time one expires. docs/interface.md, "Device flow". */
+/** Whether codes seem to be requested without a user, each time one expires. docs/interface/device-flow.md. */
 export function seemsToRegenerate({ requested, entered }: ActivityFigures['funnel']): boolean {
   return requested >= MANY_CODES && entered < requested * SHARE_ENTERED
 }

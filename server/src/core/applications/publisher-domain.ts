@@ -1,5 +1,5 @@
 /**
- * Publisher domain: parses it and judges its proof, a DNS record. docs/interface.md, "Publishers".
+ * Publisher domain: parses it and judges its proof, a DNS record. docs/interface/account-pages.md, "Publishers".
  */
 import { isPublisherName } from './application.ts'
 

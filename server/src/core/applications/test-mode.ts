@@ -1,6 +1,6 @@
 /**
  * Test mode: an application's codes are decided by request, with a secret of its own, so that its developer's tests need
- * no browser. Whatever is granted so ends with it. docs/interface.md, "Test mode".
+ * no browser. Whatever is granted so ends with it. docs/interface/device-flow.md, "Test mode".
  */
 
 export type TestMode = {

@@ -1,5 +1,5 @@
 /**
- * State machine of a device code: docs/interface.md, "Statuses and transitions".
+ * State machine of a device code: docs/interface/device-flow.md, "Statuses and transitions".
  *
  * `core/` holds the rules of the service and nothing else. It is pure: no clock, no randomness, no storage. Time comes
  * in as an argument and the next record goes out as a value, so a step can be run again after a lost race.

@@ -1,6 +1,6 @@
 /**
- * User code: the digits that a user types. Always a string, so that leading zeros survive. docs/interface.md, "The user
- * code".
+ * User code: the digits that a user types. Always a string, so that leading zeros survive.
+ * docs/interface/device-flow.md, "The user code".
  *
  * The last digit is a Damm check digit: it catches every single wrong digit and every swap of neighbours before the
  * look-up. So a mistyped code costs no attempt, and a well-formed miss is almost certainly a guess.

@@ -1,6 +1,6 @@
 /**
  * State machine of a dialog: an authorization request in a browser, from the consent page to the exchange of its code.
- * docs/interface.md, "The dialog". Like that of a device code (core/device/code.ts), its expiry is never stored.
+ * docs/interface/dialog.md. Like that of a device code (core/device/code.ts), its expiry is never stored.
  */
 import { LEASE_MS, REPEAT_MS } from '../device/code.ts'
 

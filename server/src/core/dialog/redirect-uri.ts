@@ -1,7 +1,7 @@
 /**
  * Redirect URIs: validation, comparison and use. A URI is registered in exactly one spelling, its WHATWG serialisation,
  * and compared with `===`, so that no two parsers can disagree about its host (RFC 9700, section 4.1). Only the port of
- * a loopback URI may differ (docs/decisions/0043-loopback-redirects-match-on-any-port.md).
+ * a loopback URI may differ (docs/history.md#0043).
  */
 
 const MAX_REDIRECT_LENGTH = 2000

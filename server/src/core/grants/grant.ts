@@ -1,6 +1,6 @@
 /**
  * Grant: what a user allowed an application to do, with the rules for issuing, refreshing and rotating its credentials.
- * docs/interface.md, "Credentials".
+ * docs/interface/credentials.md, "Credentials".
  */
 import type { Variant } from '../device/code.ts'
 
@@ -101,7 +101,7 @@ export type Presented =
 /**
  * Whether a credential gives access now. A suspended application's does: suspension stops new grants only. An access
  * token is valid until its own expiry, even after a refresh
- * (docs/decisions/0016-an-access-token-outlives-its-refresh.md).
+ * (docs/history.md#0016).
  */
 export function isValid(grant: Grant, holder: Holder, presented: Presented, now: number, overlapMs: number): boolean {
   if (!isCollectable(grant, holder, now)) return false
@@ -150,7 +150,7 @@ export type RefreshStep =
   | { readonly answer: 'reused' }
   | { readonly answer: 'not_valid' }
 
-/** Handles a refresh token of this generation. docs/interface.md, "Refresh". */
+/** Handles a refresh token of this generation. docs/interface/credentials.md, "Refresh". */
 export function refresh(
   grant: Grant,
   holder: Holder,
@@ -195,7 +195,7 @@ export type RotateStep =
   | { readonly answer: 'repeated' }
   | { readonly answer: 'not_valid' }
 
-/** Rotates the access key of this key generation. docs/interface.md, "Access keys". */
+/** Rotates the access key of this key generation. docs/interface/credentials.md, "Access keys". */
 export function rotateKey(
   grant: Grant,
   holder: Holder,

@@ -1,6 +1,6 @@
 /**
  * Reasons for the revocation of a grant: one closed list for the table grants, the audit log, webhooks
- * (docs/interface.md, "Webhooks"), metrics and the sentences in pages/messages/.
+ * (docs/interface/webhooks.md), metrics and the sentences in pages/messages/.
  */
 export const revocationReasons = [
   'account_closed',

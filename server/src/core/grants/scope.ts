@@ -1,6 +1,6 @@
 /**
- * Scopes: resolves what a request asks for, what a grant holds and what a credential may do. docs/interface.md,
- * "Scopes".
+ * Scopes: resolves what a request asks for, what a grant holds and what a credential may do.
+ * docs/interface/credentials.md, "Scopes".
  */
 
 import { echoed } from '../echoed.ts'

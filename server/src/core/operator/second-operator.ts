@@ -1,6 +1,6 @@
 /**
  * Two operators are two people: the rule for who may confirm what another operator proposed, be it a review's decision
- * or a change of the operators themselves. docs/decisions/0040-two-operators-are-two-people.md
+ * or a change of the operators themselves. docs/history.md#0040
  */
 
 export type Operator = {

@@ -1,6 +1,6 @@
 /**
  * The identity provider of an account: its rules about who comes in and with which roles, and the closed list of what
- * can be wrong with it. docs/decisions/0047-an-accounts-identity-provider.md.
+ * can be wrong with it. docs/history.md#0047.
  */
 import { readEmail } from '../sign-in/email.ts'
 

@@ -1,6 +1,6 @@
 /**
- * Whether a promoted PostgreSQL has every commit that a process saw confirmed: docs/decisions/
- * 0062-lost-commits-are-proven.md.
+ * Whether a promoted PostgreSQL has every commit that a process saw confirmed:
+ * docs/decisions/0062-lost-commits-are-proven.md.
  *
  * A promoted PostgreSQL has the WAL of the old one up to a position, and all before it. So the newest confirmed commit
  * proves every earlier one, also of other processes. The status of a transaction number is that of this very transaction

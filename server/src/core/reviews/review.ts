@@ -1,6 +1,6 @@
 /**
- * Reviews: decisions and reasons that an operator can choose for an application. docs/operations.md, "When an
- * application polls too fast".
+ * Reviews: decisions and reasons that an operator can choose for an application.
+ * docs/operations/operator-console.md, "When an application polls too fast".
  */
 import type { Application } from '../applications/application.ts'
 import type { Evidence, Thresholds, Verdict } from './suspension.ts'

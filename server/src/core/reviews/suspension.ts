@@ -1,6 +1,6 @@
 /**
  * Suspension rule: decides from evidence whether to warn the owner of an application, call an operator or suspend. A
- * pure function; its thresholds are settings. docs/interface.md, "Suspension";
+ * pure function; its thresholds are settings. docs/interface/limits.md, "Suspension";
  * docs/decisions/0019-suspension-is-a-judgement-of-evidence.md.
  *
  * The secret of an application ships in devices, so polls with it prove nothing about its owner. Grants do: an attacker

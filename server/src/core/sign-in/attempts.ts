@@ -1,6 +1,6 @@
 /**
- * Rate limits on failed attempts: signing in, entering codes, checking a publisher's DNS record. docs/interface.md,
- * "Guessing".
+ * Rate limits on failed attempts: signing in, entering codes, checking a publisher's DNS record.
+ * docs/interface/device-flow.md, "Guessing".
  *
  * Every budget applies to the party that failed. Where a whole account or network has failed too often, those of its
  * users who failed themselves are stopped earlier, and no others: honest neighbours of a guesser are not affected.

@@ -1,6 +1,6 @@
 /**
  * Where the users of an account come from, and what Latchkey does for them itself.
- * docs/decisions/0046-users-of-the-host-service.md, docs/decisions/0047-an-accounts-identity-provider.md.
+ * docs/decisions/0046-users-of-the-host-service.md, docs/history.md#0047.
  */
 import type { ProviderState } from '../provider/provider.ts'
 

@@ -1,4 +1,4 @@
-/** Password rules, checked before hashing. docs/interface.md, "Signing in". */
+/** Password rules, checked before hashing. docs/interface/account-pages.md, "The account's pages". */
 import { nfkc } from '../nfkc.ts'
 
 export const MIN_CHARACTERS = 12

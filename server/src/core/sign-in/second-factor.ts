@@ -1,6 +1,6 @@
 /**
  * When a user needs a second factor: a passkey, which counts as both, or an authenticator besides the password.
- * docs/decisions/0037-a-second-factor-can-be-required.md.
+ * docs/history.md#0037.
  */
 
 /** Time to set one up: nobody is locked out by surprise. */

@@ -1,6 +1,7 @@
 /**
  * Sign-in by password from a stranger: a browser that never signed in as this user. Credential stuffing tries each leaked
- * pair once, so the budget per e-mail address never stops it; these do. docs/decisions/0035.
+ * pair once, so the budget per e-mail address never stops it; these do.
+ * docs/decisions/0035-strangers-are-budgeted-before-hashing.md.
  */
 import type { Budget } from './attempts.ts'
 

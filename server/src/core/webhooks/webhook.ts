@@ -1,4 +1,4 @@
-/** Webhooks: which audit events are sent, and how attempts are scheduled. docs/interface.md, "Webhooks". */
+/** Webhooks: which audit events are sent, and how attempts are scheduled. docs/interface/webhooks.md. */
 
 /** Kinds of audit events that are sent to the application they concern. */
 export const WEBHOOK_KINDS = [

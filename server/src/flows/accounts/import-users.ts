@@ -86,7 +86,7 @@ function insert(db: Postgres, fit: readonly Fit[], dryRun: boolean): Promise<Imp
 /** A text says why the user is refused. */
 function prepare(given: ImportedUser, account: ImportAccount, settings: ImportSettings): NewImportedUser | string {
   const { operatorAccount, signInUrl } = settings
-  // One operator alone gives nobody access: docs/decisions/0040-two-operators-are-two-people.md.
+  // One operator alone gives nobody access: docs/history.md#0040.
   if (account.hasOperators || account.slug === operatorAccount) {
     return 'Users of the operators’ account are not imported: use "latchkey user create".'
   }

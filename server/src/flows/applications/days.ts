@@ -1,7 +1,7 @@
 /**
  * Grants of applications per day, for charts. A day is counted when it is over, by one process; of busy applications,
  * today is counted again and again. Pages count what is left: today of the other applications
- * (docs/decisions/0048-charts-read-counted-days.md).
+ * (docs/history.md#0048).
  */
 import type { Series } from '../../core/reviews/review.ts'
 import { listApplicationIds } from '../../store/applications/applications.ts'

@@ -1,6 +1,6 @@
 /**
  * Proposals: a new name or logo of a verified application waits until an operator accepts it
- * (docs/decisions/0024-a-verified-application-changes-its-face-only-with-a-second-look.md).
+ * (docs/history.md#0024).
  */
 import type { Application } from '../../core/applications/application.ts'
 import { type Actor, byUser } from '../../core/audit/actor.ts'

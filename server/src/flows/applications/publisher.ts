@@ -1,4 +1,4 @@
-/** Publisher verification by a DNS TXT record. docs/interface.md, "Publishers". */
+/** Publisher verification by a DNS TXT record. docs/interface/account-pages.md, "Publishers". */
 
 import { type DomainProblem, readDomain, recordName } from '../../core/applications/publisher-domain.ts'
 import { byUser } from '../../core/audit/actor.ts'

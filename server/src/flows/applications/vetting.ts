@@ -1,6 +1,6 @@
 /**
  * Vetting of applications that were registered in the developer console: their developers ask for it, an operator
- * answers (docs/decisions/0041-an-unvetted-application-has-a-hundred-users.md).
+ * answers (docs/history.md#0041).
  */
 import { byUser } from '../../core/audit/actor.ts'
 import { readOwnApplication } from '../../store/applications/own.ts'

@@ -2,7 +2,7 @@
  * Detaches a past month from the audit log: verifies the log, stores a signed record of the month's part of the chain,
  * and only then detaches its partitions. Recording of events never waits for it. An interrupted run is resumed by
  * running it again.
- * docs/decisions/0029-the-audit-log-is-archived-by-month.md
+ * docs/history.md#0029
  */
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
 import { type ChainRun, type Detachment, signDetachment } from '../../secrets/audit-detachment.ts'

@@ -1,6 +1,6 @@
 /**
  * Test mode: an application decides its own codes, so that its developer's tests need no browser.
- * docs/interface.md, "Test mode".
+ * docs/interface/device-flow.md, "Test mode".
  */
 import { runningTestMode } from '../../core/applications/test-mode.ts'
 import { isTestSecret } from '../../secrets/test-secret.ts'

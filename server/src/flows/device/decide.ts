@@ -1,4 +1,7 @@
-/** Decision of the user who entered a device code: grant, reject, release. docs/interface.md, "The user decides". */
+/**
+ * Decision of the user who entered a device code: grant, reject, release.
+ * docs/interface/device-flow.md, "The user decides".
+ */
 import { byUser } from '../../core/audit/actor.ts'
 import { accept, isOpen, reject, unclaim } from '../../core/device/code.ts'
 import { isLastGroup, readTypedCode } from '../../core/device/user-code.ts'

@@ -1,5 +1,6 @@
 /**
- * Delivery of final outcomes: credentials are issued once and delivered until sent. docs/interface.md, "Delivery".
+ * Delivery of final outcomes: credentials are issued once and delivered until sent.
+ * docs/interface/device-flow.md, "Delivery".
  *
  * A poll that gets a final outcome leases it. Once the answer is handed to the network, the code becomes `used`. If the
  * client disconnects before that, the next poll gets the same credentials at once; if the poll had an Idempotency-Key,

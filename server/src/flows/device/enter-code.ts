@@ -1,4 +1,4 @@
-/** Entry of a user code by an account user. docs/interface.md, "The user decides" and "Guessing". */
+/** Entry of a user code by an account user. docs/interface/device-flow.md, "The user decides" and "Guessing". */
 import type { Application } from '../../core/applications/application.ts'
 import { byService, byUser } from '../../core/audit/actor.ts'
 import { readTypedCode } from '../../core/device/user-code.ts'

@@ -1,6 +1,6 @@
 /**
  * Approximate number of live codes, from which the length of the next user code is chosen. No request waits for it.
- * One process counts for all: docs/decisions/0031-dropping-a-partition-never-waits.md.
+ * One process counts for all: docs/history.md#0031.
  */
 import { ALL_MISSES } from '../../core/sign-in/attempts.ts'
 import { countLiveDeviceCodes } from '../../store/device/live-codes.ts'

@@ -1,5 +1,5 @@
 /**
- * Poll of a device code by its application. docs/interface.md, "Poll for authorization".
+ * Poll of a device code by its application. docs/interface/device-flow.md, "Poll for authorization".
  *
  * Almost every poll is answered by the gate, without reading a row. A final outcome comes only from the transaction in
  * `look.ts`. It is sent once; `deliver.ts` defines "sent".

@@ -1,4 +1,4 @@
-/** Request of a device code by an application. docs/interface.md, "Request a device code". */
+/** Request of a device code by an application. docs/interface/device-flow.md, "Request a device code". */
 import { deviceFlowPolicy, pollIntervalOf } from '../../core/applications/application.ts'
 import { runningTestMode, type TestMode } from '../../core/applications/test-mode.ts'
 import type { Variant } from '../../core/device/code.ts'

@@ -1,5 +1,5 @@
 /**
- * Exchange of the dialog's authorization code for a token set. docs/interface.md, "Exchange the code".
+ * Exchange of the dialog's authorization code for a token set. docs/interface/dialog.md, "Exchange the code".
  *
  * A code can be exchanged once, and again only if the answer was lost: the exchange leases the code while its answer is
  * on the way. A code presented after its answer was sent is a replay and revokes the grant (RFC 6749 §4.1.2), unless it

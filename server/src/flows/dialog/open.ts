@@ -1,6 +1,6 @@
 /**
  * Authorization requests: an application opens the dialog, or pushes the request first (RFC 9126).
- * docs/interface.md, "The dialog".
+ * docs/interface/dialog.md.
  *
  * Two kinds of refusal: until the redirect URI is known to be registered for the application, nothing may lead to it.
  * After that the error can be returned there, but only when the user presses a button (RFC 9700 §4.11.2).

@@ -1,5 +1,6 @@
 /**
- * Credential check: whether a credential is valid, and what it may do now. docs/interface.md, "Check a credential".
+ * Credential check: whether a credential is valid, and what it may do now.
+ * docs/interface/credentials.md, "Check a credential".
  *
  * The answer reflects the current state of user and application, not that at the time of the grant: a role that lost a
  * scope, a disabled user or a removed grant take effect within two seconds. A credential in use is answered from memory

@@ -1,4 +1,4 @@
-/** Credentials of a grant, computed each time they are issued. docs/interface.md, "Credentials". */
+/** Credentials of a grant, computed each time they are issued. docs/interface/credentials.md, "Credentials". */
 import { byApplication } from '../../core/audit/actor.ts'
 import {
   accessTokenExpiry,

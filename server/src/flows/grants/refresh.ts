@@ -1,4 +1,4 @@
-/** Refresh of a token set by its application. docs/interface.md, "Refresh". */
+/** Refresh of a token set by its application. docs/interface/credentials.md, "Refresh". */
 import type { Config } from '../../config.ts'
 import { byApplication } from '../../core/audit/actor.ts'
 import { type RefreshLimits, refresh } from '../../core/grants/grant.ts'

@@ -1,6 +1,6 @@
 /**
  * Rotation of an access key by its application. Old and new key overlap, so that every device can be updated.
- * docs/interface.md, "Access keys".
+ * docs/interface/credentials.md, "Access keys".
  */
 import { byApplication } from '../../core/audit/actor.ts'
 import { rotateKey } from '../../core/grants/grant.ts'

@@ -1,6 +1,6 @@
 /**
  * Management keys in the consoles: administrators manage those of their account, operators those of the whole service
- * (docs/decisions/0052-management-keys-in-the-consoles.md).
+ * (docs/history.md#0052).
  */
 import { byOperator, byUser } from '../../core/audit/actor.ts'
 import {

@@ -1,4 +1,4 @@
-/** Metrics of this process and backlogs in PostgreSQL. docs/operations.md, "Metrics". */
+/** Metrics of this process and backlogs in PostgreSQL. docs/operations/monitoring.md, "Metrics". */
 import { readSealLagMs } from '../../store/audit/seals.ts'
 import { readAheadMs } from '../../store/device/partitions.ts'
 import { readServer, readTransactionAges, readWaitingMails, readWebhookFigures } from '../../store/operator/figures.ts'

@@ -1,5 +1,6 @@
 /**
- * Load shedding: measures how busy this process is and rejects new work under overload. docs/interface.md, "Overload".
+ * Load shedding: measures how busy this process is and rejects new work under overload.
+ * docs/interface/limits.md, "Overload".
  *
  * New work is shed first: code requests, then dialogs, then the developer console. Polls, exchanges, refreshes,
  * revocations, checks and decisions of users are never shed. New codes and dialogs share half of the connections to

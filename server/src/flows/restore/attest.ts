@@ -1,6 +1,6 @@
 /**
- * What the processes know about a promoted PostgreSQL that saw commits confirmed by the one before. docs/decisions/
- * 0062-lost-commits-are-proven.md
+ * What the processes know about a promoted PostgreSQL that saw commits confirmed by the one before.
+ * docs/decisions/0062-lost-commits-are-proven.md
  */
 import { isPromotionOf, judgeCommits, timelineOf, withTimeline } from '../../core/restore/evidence.ts'
 import type { Processes } from '../../core/restore/settlement.ts'

@@ -2,7 +2,7 @@
  * Suspension rule, applied every minute: reads the evidence about applications, judges it and updates their reviews.
  * Owners are warned first; a suspension can follow after `warningHours` (a day by default). It lasts until an operator
  * decides the review, unless a number of hours is configured after which the application is reinstated.
- * docs/operations.md, "When an application polls too fast".
+ * docs/operations/operator-console.md, "When an application polls too fast".
  */
 import type { Application } from '../../core/applications/application.ts'
 import { byService } from '../../core/audit/actor.ts'

@@ -1,7 +1,7 @@
 /**
  * The queue of operators, and one application with all that they decide about. Decisions are in decide.ts, answers to
  * requests in answer-request.ts, appeals in appeal.ts.
- * docs/operations.md, "When an application polls too fast".
+ * docs/operations/operator-console.md, "When an application polls too fast".
  */
 import { pollIntervalOf } from '../../core/applications/application.ts'
 import type { QueueKind, QueueLine, Request } from '../../core/reviews/queue.ts'

@@ -1,6 +1,6 @@
 /**
  * Reminder mails to operators about suspensions that wait for review: when one begins, then daily while any waits.
- * docs/operations.md, "When an application polls too fast".
+ * docs/operations/operator-console.md, "When an application polls too fast".
  */
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { listAdministrators } from '../../store/accounts/users.ts'

@@ -1,6 +1,7 @@
 /**
  * Password sign-in from a browser that never signed in as this user. Budgets of the network, the account and the service
- * are checked before any hashing. docs/decisions/0035.
+ * are checked before any hashing.
+ * docs/decisions/0035-strangers-are-budgeted-before-hashing.md.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Config } from '../../config.ts'

@@ -1,6 +1,5 @@
 /**
- * /activate, the one address that a device can show without knowing the account. docs/interface.md, "The standard
- * dialect".
+ * /activate, the one address that a device can show without knowing the account. docs/interface/standard-dialect.md.
  */
 import type { Context } from '../../flows/context.ts'
 import type { ChosenAccount } from '../../flows/dialog/choose-account.ts'

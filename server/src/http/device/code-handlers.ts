@@ -1,4 +1,4 @@
-/** Handlers for entering a user code and for the decision on it. docs/interface.md, "The user decides". */
+/** Handlers for entering a user code and for the decision on it. docs/interface/device-flow.md, "The user decides". */
 import { isCodeLength } from '../../core/device/user-code.ts'
 import type { Context } from '../../flows/context.ts'
 import { releaseCode } from '../../flows/device/decide.ts'

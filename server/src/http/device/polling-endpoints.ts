@@ -1,4 +1,4 @@
-/** Endpoints that poll for the outcome of a device code. docs/interface.md, "Poll for authorization". */
+/** Endpoints that poll for the outcome of a device code. docs/interface/device-flow.md, "Poll for authorization". */
 import type { Variant } from '../../core/device/code.ts'
 import { MAX_WAIT_SECONDS, readWait } from '../../core/device/wait.ts'
 import { formatScope } from '../../core/grants/scope.ts'

@@ -1,4 +1,7 @@
-/** Endpoints that request a device code, one for each variant. docs/interface.md, "Request a device code". */
+/**
+ * Endpoints that request a device code, one for each variant.
+ * docs/interface/device-flow.md, "Request a device code".
+ */
 import type { Variant } from '../../core/device/code.ts'
 import { type CodeRequestResult, requestDeviceCode } from '../../flows/device/request-code.ts'
 import type { Answer } from '../answer.ts'

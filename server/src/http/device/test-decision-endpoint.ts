@@ -1,4 +1,7 @@
-/** Endpoint with which the application's own tests decide its codes in test mode. docs/interface.md, "Test mode". */
+/**
+ * Endpoint with which the application's own tests decide its codes in test mode.
+ * docs/interface/device-flow.md, "Test mode".
+ */
 import { formatScope } from '../../core/grants/scope.ts'
 import { decideTestCode as decide } from '../../flows/device/decide-test-code.ts'
 import { grantedScope } from '../fields.ts'

@@ -1,6 +1,6 @@
 /**
  * Handlers of the dialog on the account's host: show the consent page, take the decision, redirect back to the
- * application. docs/interface.md, "The dialog".
+ * application. docs/interface/dialog.md.
  */
 import { redirectHost, redirectOrigin, withResponseParameters } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'

@@ -1,6 +1,6 @@
 /**
  * Routes that open the dialog: the address of the window that an application opens, in both dialects, by a link or by a
- * form. docs/interface.md, "The dialog".
+ * form. docs/interface/dialog.md.
  */
 import { applicationId, askedScope, redirectUri, resourceField, responseMode } from '../fields.ts'
 import type { Operation } from '../openapi/operation.ts'

@@ -1,6 +1,6 @@
 /**
  * Handlers of the dialog on the base host: check and store the application's parameters, ask the user for the account,
- * redirect the browser to that account's host. docs/interface.md, "The dialog", and
+ * redirect the browser to that account's host. docs/interface/dialog.md, and
  * docs/decisions/0015-a-dialog-stays-in-its-browser.md.
  */
 import { redirectHost, withResponseParameters } from '../../core/dialog/redirect-uri.ts'

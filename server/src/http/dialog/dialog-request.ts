@@ -1,4 +1,4 @@
-/** Reader of the dialog's parameters, from a link, a form or a pushed request. docs/interface.md, "The dialog". */
+/** Reader of the dialog's parameters, from a link, a form or a pushed request. docs/interface/dialog.md. */
 import type { DialogRequest } from '../../flows/dialog/open.ts'
 import type { FormFields } from '../parameters.ts'
 

@@ -1,4 +1,7 @@
-/** Lifetime of a token set in days, as the consent pages show it. docs/interface.md, "The life of a token set". */
+/**
+ * Lifetime of a token set in days, as the consent pages show it.
+ * docs/interface/credentials.md, "The life of a token set".
+ */
 import type { Config } from '../../config.ts'
 
 const DAY_MS = 86_400_000

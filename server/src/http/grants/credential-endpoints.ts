@@ -1,4 +1,7 @@
-/** Endpoints that describe a credential, or report a leaked one. docs/interface.md, "Check a credential". */
+/**
+ * Endpoints that describe a credential, or report a leaked one.
+ * docs/interface/credentials.md, "Check a credential".
+ */
 import { EMAIL_SCOPE, formatScope } from '../../core/grants/scope.ts'
 import type { ValidCredential } from '../../flows/grants/check-credential.ts'
 import { reportCredential as report } from '../../flows/grants/revoke-credential.ts'

@@ -1,6 +1,6 @@
 /**
  * CORS wrapper for handlers: lets pages on the application's own redirect origins read the response, refusals included,
- * and no other page. docs/interface.md, "Exchange the code".
+ * and no other page. docs/interface/dialog.md, "Exchange the code".
  */
 import { redirectOrigin } from '../../core/dialog/redirect-uri.ts'
 import type { Context } from '../../flows/context.ts'

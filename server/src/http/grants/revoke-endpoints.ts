@@ -1,4 +1,7 @@
-/** Endpoints that revoke a credential in the native dialect, one for each variant. docs/interface.md, "Credentials". */
+/**
+ * Endpoints that revoke a credential in the native dialect, one for each variant.
+ * docs/interface/credentials.md, "Credentials".
+ */
 import type { Context } from '../../flows/context.ts'
 import { type RevocationRequest, revokeCredential } from '../../flows/grants/revoke-credential.ts'
 import type { Answer } from '../answer.ts'

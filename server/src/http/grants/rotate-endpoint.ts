@@ -1,4 +1,4 @@
-/** Endpoint that replaces an access key. docs/interface.md, "Credentials". */
+/** Endpoint that replaces an access key. docs/interface/credentials.md, "Credentials". */
 import { formatScope } from '../../core/grants/scope.ts'
 import { rotateAccessKey as rotateKey } from '../../flows/grants/rotate-access-key.ts'
 import { accessKey, grantedScope, overlap } from '../fields.ts'

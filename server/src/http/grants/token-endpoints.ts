@@ -1,4 +1,7 @@
-/** Endpoints that exchange a code and renew a token set, in the native dialect. docs/interface.md, "Credentials". */
+/**
+ * Endpoints that exchange a code and renew a token set, in the native dialect.
+ * docs/interface/credentials.md, "Credentials".
+ */
 import { formatScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'
 import {

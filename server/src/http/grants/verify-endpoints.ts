@@ -1,4 +1,7 @@
-/** Endpoints for gateways that ask before they let a request through. docs/interface.md, "Check a credential". */
+/**
+ * Endpoints for gateways that ask before they let a request through.
+ * docs/interface/credentials.md, "Check a credential".
+ */
 import { formatScope, parseScope } from '../../core/grants/scope.ts'
 import type { Context } from '../../flows/context.ts'
 import type { ValidCredential } from '../../flows/grants/check-credential.ts'

@@ -1,4 +1,4 @@
-/** Handlers for signing in and out. docs/interface.md, "Signing in". */
+/** Handlers for signing in and out. docs/interface/account-pages.md, "The account's pages". */
 import type { Context } from '../../flows/context.ts'
 import { hostOf } from '../../flows/sign-in/hand-over.ts'
 import { hasProvider } from '../../flows/sign-in/origin.ts'

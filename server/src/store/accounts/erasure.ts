@@ -1,4 +1,4 @@
-/** Removal of a user's rows. Only the audit log keeps what it recorded, under the user's id. docs/security/data.md. */
+/** Removal of a user's rows. Only the audit log keeps what it recorded, under the user's id. docs/audit/data.md. */
 import type { Queryable, Transaction } from '../postgres/postgres.ts'
 
 /** Whether the user decided as an operator: reviews and changes of operators refer to them. */

@@ -1,7 +1,7 @@
 /**
  * Continuity of PostgreSQL: whether it still has every commit that a process saw before. After a failover to a standby
  * that lagged behind, or a restore, it has not, and what the process remembers must be read again
- * (docs/decisions/0039-a-postgresql-that-lost-commits-is-noticed.md).
+ * (docs/history.md#0039).
  *
  * Each pull of changes reads these columns in its own statement, so that they describe the very server and snapshot
  * that its rows come from.

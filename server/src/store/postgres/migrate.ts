@@ -4,7 +4,6 @@
  * A file runs in one transaction, unless its directives say otherwise (migration-files.ts): statement by statement, for
  * `create index concurrently` and what else blocks neither readers nor writers, or in batches of rows. Those two, if
  * interrupted, run again from their beginning, so each of their statements has to be repeatable.
- * docs/decisions/0033-a-migration-may-run-outside-a-transaction.md
  * docs/decisions/0059-a-migration-never-makes-requests-wait.md
  */
 import { randomInt } from 'node:crypto'

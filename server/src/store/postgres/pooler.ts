@@ -1,7 +1,7 @@
 /**
  * Connection poolers, such as PgBouncer in transaction mode: each transaction of a client may run in another session of
  * PostgreSQL. So named statements are not used behind one, nothing is set for a session, and what the service sets when
- * it connects has to be set by the pooler (docs/decisions/0057-behind-a-connection-pooler.md).
+ * it connects has to be set by the pooler (docs/history.md#0057).
  */
 import type pg from 'pg'
 

@@ -1,5 +1,5 @@
 /**
- * Retention of ended grants and of the addresses in them: docs/decisions/0030-what-is-kept-and-for-how-long.md. Rows
+ * Retention of ended grants and of the addresses in them: docs/history.md#0030. Rows
  * that refer to a grant (codes, dialogs, audit events, deliveries) hold its id only and outlive it.
  */
 

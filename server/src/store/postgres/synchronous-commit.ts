@@ -1,6 +1,6 @@
 /**
  * Commits with a synchronous standby: an answer is sent only after the standby has everything that the answer says.
- * docs/decisions/0055-an-answer-outlives-its-primary.md
+ * docs/history.md#0055
  */
 import type pg from 'pg'
 import { WRITTEN } from './confirmed-commits.ts'

@@ -1,6 +1,6 @@
 /**
  * Test mode leaves nothing behind: whoever has an application's secret, which ships in devices, cannot decide its codes, and what was
- * granted in test mode ends with it. docs/decisions/0036-test-mode-ends-with-all-it-granted.md.
+ * granted in test mode ends with it. docs/history.md#0036.
  */
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'

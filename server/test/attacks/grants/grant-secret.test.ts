@@ -1,6 +1,6 @@
 /**
  * A grant's secret is in its row and inside its credentials, and nowhere else; its id is everywhere else, and in no credential.
- * Runs every flow with credentials on a server of its own, then searches all of its output. docs/formats.md.
+ * Runs every flow with credentials on a server of its own, then searches all of its output. docs/interface/credentials.md.
  */
 import { spawnSync } from 'node:child_process'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'

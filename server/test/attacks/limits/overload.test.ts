@@ -1,4 +1,7 @@
-/** Overload: what is shed, what never is, and how it is counted (RL-07 depends on it). docs/interface.md, "Overload". */
+/**
+ * Overload: what is shed, what never is, and how it is counted (RL-07 depends on it).
+ * docs/interface/limits.md, "Overload".
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { openPostgres, type Postgres } from '../../../src/store/postgres/postgres.ts'

@@ -1,4 +1,7 @@
-/** The state machine of a device code, row by row as in docs/interface.md, "Statuses and transitions", and its rules. */
+/**
+ * The state machine of a device code, row by row as in
+ * docs/interface/device-flow.md, "Statuses and transitions", and its rules.
+ */
 import { describe, expect, test } from 'vitest'
 import {
   accept,

@@ -1,4 +1,4 @@
-/** The digits that a user types. docs/interface.md, "The user code". */
+/** The digits that a user types. docs/interface/device-flow.md, "The user code". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-/** The state machine of a dialog, transition by transition. docs/interface.md, "The dialog". */
+/** The state machine of a dialog, transition by transition. docs/interface/dialog.md. */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

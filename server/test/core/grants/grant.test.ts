@@ -1,4 +1,4 @@
-/** Rules of a grant. docs/interface.md, "Credentials". */
+/** Rules of a grant. docs/interface/credentials.md, "Credentials". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

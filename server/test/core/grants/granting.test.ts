@@ -1,4 +1,4 @@
-/** The rule of granting, for every combination of facts. docs/interface.md, "The user decides". */
+/** The rule of granting, for every combination of facts. docs/interface/device-flow.md, "The user decides". */
 import { describe, expect, test } from 'vitest'
 import type { Application } from '../../../src/core/applications/application.ts'
 import { type Decider, type Granting, type GrantingFacts, mayGrant } from '../../../src/core/grants/granting.ts'

@@ -1,4 +1,4 @@
-/** Scopes: parsing a list, requested scopes, granted scopes. docs/interface.md, "Scopes". */
+/** Scopes: parsing a list, requested scopes, granted scopes. docs/interface/credentials.md, "Scopes". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,5 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
-/** What an operator may decide, and when a second one is needed. docs/operations.md, "When an application polls too fast". */
+/**
+ * What an operator may decide, and when a second one is needed.
+ * docs/operations/operator-console.md, "When an application polls too fast".
+ */
 import { describe, expect, it, test } from 'vitest'
 import {
   type DecisionLine,

@@ -1,4 +1,4 @@
-/** The suspension rule, for any evidence and thresholds. docs/interface.md, "Suspension". */
+/** The suspension rule, for any evidence and thresholds. docs/interface/limits.md, "Suspension". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Evidence, harm, judge, type Thresholds, type Window } from '../../../src/core/reviews/suspension.ts'

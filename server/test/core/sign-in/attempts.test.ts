@@ -1,4 +1,4 @@
-/** Limits of wrong attempts. docs/interface.md, "Guessing". */
+/** Limits of wrong attempts. docs/interface/device-flow.md, "Guessing". */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {

@@ -1,4 +1,4 @@
-/** Rules for passwords. docs/interface.md, "Signing in". */
+/** Rules for passwords. docs/interface/account-pages.md, "The account's pages". */
 import { describe, expect, test, vi } from 'vitest'
 import { passwordProblem } from '../../../src/core/sign-in/password.ts'
 

@@ -1,4 +1,7 @@
-/** What becomes of a password from a browser that never signed in as this user. docs/decisions/0035. */
+/**
+ * What becomes of a password from a browser that never signed in as this user.
+ * docs/decisions/0035-strangers-are-budgeted-before-hashing.md.
+ */
 import { describe, expect, it } from 'vitest'
 import {
   ACCOUNT_FAILURES,

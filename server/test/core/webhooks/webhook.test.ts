@@ -1,4 +1,4 @@
-/** Webhooks: attempts, and which answers count as delivered. docs/interface.md, "Webhooks". */
+/** Webhooks: attempts, and which answers count as delivered. docs/interface/webhooks.md. */
 import { describe, expect, test } from 'vitest'
 import { isDelivered, isDeliveryId, isGone, retryDelayAfter } from '../../../src/core/webhooks/webhook.ts'
 

@@ -1,5 +1,5 @@
 /**
- * A Redis with replicas loses its master, and with it the last writes, or has two for a while. docs/decisions/0056:
+ * A Redis with replicas loses its master, and with it the last writes, or has two for a while. docs/history.md#0056:
  * what Redis forgets or repeats changes no outcome.
  */
 import { setTimeout as sleep } from 'node:timers/promises'

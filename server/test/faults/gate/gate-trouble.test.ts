@@ -1,4 +1,4 @@
-/** A Redis that loses everything, does not answer, is full, or moves its slots. docs/decisions/0056: no outcome depends on it. */
+/** A Redis that loses everything, does not answer, is full, or moves its slots. docs/history.md#0056: no outcome depends on it. */
 import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

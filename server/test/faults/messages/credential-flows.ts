@@ -7,7 +7,7 @@ import { refresh } from '../../rig/dialog.ts'
 import { attempt, countRows, expectEqual, type Flow, type Problem, untilServed } from './flow.ts'
 import type { Harness } from './harness.ts'
 
-/** A revocation is known within two seconds: docs/interface.md, "Check a credential". */
+/** A revocation is known within two seconds: docs/interface/credentials.md, "Check a credential". */
 const MAX_CHECKS = 12
 const PAUSE_MS = 250
 

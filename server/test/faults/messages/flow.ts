@@ -16,7 +16,7 @@ export type Started = {
 export type After = {
   /**
    * The server was killed. An answer that it had sent, without a record of that, is delivered once more
-   * (docs/interface.md, "Delivery").
+   * (docs/interface/device-flow.md, "Delivery").
    */
   readonly killed: boolean
 }

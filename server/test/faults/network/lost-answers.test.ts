@@ -1,4 +1,7 @@
-/** docs/interface.md, "Delivery": an answer that was not sent is not lost, and one that was is not sent again. */
+/**
+ * docs/interface/device-flow.md, "Delivery":
+ * an answer that was not sent is not lost, and one that was is not sent again.
+ */
 import { mkdtempSync, readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'

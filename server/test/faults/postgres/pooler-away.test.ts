@@ -1,4 +1,4 @@
-/** PgBouncer with few connections, and restarted: docs/operations.md, "Connection poolers". */
+/** PgBouncer with few connections, and restarted: docs/operations/connections.md, "Connection poolers". */
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { createTestDatabase, type TestDatabase } from '../../rig/engines/database.ts'
 import { useOwnTimeouts } from '../../rig/engines/long-timeouts.ts'

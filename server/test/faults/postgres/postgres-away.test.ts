@@ -1,4 +1,7 @@
-/** docs/interface.md, "When PostgreSQL or Redis is unavailable": without PostgreSQL no final outcome of a code is answered. */
+/**
+ * docs/interface/limits.md, "When PostgreSQL or Redis is unavailable":
+ * without PostgreSQL no final outcome of a code is answered.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { afterAll, beforeAll, expect, it } from 'vitest'

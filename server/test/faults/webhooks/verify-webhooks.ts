@@ -1,7 +1,7 @@
 /**
  * npm run verify -- webhooks [--kills N]: a server is killed repeatedly, at random moments and while sending,
  * while grants are created and revoked and a receiver refuses, disconnects and hangs. At the end every committed event has
- * arrived, signed, with one id however often it was sent. docs/interface.md, "Webhooks".
+ * arrived, signed, with one id however often it was sent. docs/interface/webhooks.md.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createInterface } from 'node:readline'

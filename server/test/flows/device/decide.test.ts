@@ -1,4 +1,4 @@
-/** docs/interface.md, "The user decides": who may enter and decide a code. */
+/** docs/interface/device-flow.md, "The user decides": who may enter and decide a code. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { groupDigits } from '../../../src/core/device/user-code.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'

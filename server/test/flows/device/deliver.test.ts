@@ -1,4 +1,4 @@
-/** docs/interface.md, "Delivery": confirming that an answer was sent, and what may be sent again. */
+/** docs/interface/device-flow.md, "Delivery": confirming that an answer was sent, and what may be sent again. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { startService } from '../../../src/app.ts'
 import { showDeviceCode } from '../../../src/flows/device/decide.ts'

@@ -1,4 +1,7 @@
-/** Somebody who connects many devices at once, and the limits of what one user enters and grants. docs/interface.md, "Guessing". */
+/**
+ * Somebody who connects many devices at once, and the limits of what one user enters and grants.
+ * docs/interface/device-flow.md, "Guessing".
+ */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { grantDeviceCode } from '../../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'

@@ -1,4 +1,4 @@
-/** docs/interface.md, "Limits": what a code request costs its application. */
+/** docs/interface/limits.md, "Limits": what a code request costs its application. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { refuseWrites } from '../../rig/engines/refused-writes.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'

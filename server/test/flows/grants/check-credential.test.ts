@@ -1,4 +1,4 @@
-/** docs/interface.md, "Credentials": what a credential may do follows its user and its application. */
+/** docs/interface/credentials.md, "Credentials": what a credential may do follows its user and its application. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { disablePerson, enablePerson, setPersonRoles } from '../../../src/flows/accounts/people.ts'

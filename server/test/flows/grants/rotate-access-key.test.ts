@@ -1,4 +1,4 @@
-/** docs/interface.md, "Access keys": an application rotates its key. */
+/** docs/interface/credentials.md, "Access keys": an application rotates its key. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { askMe, connect } from '../../rig/connect.ts'
 import { grantEvents, grantLine, postNative } from '../../rig/credentials.ts'

@@ -1,4 +1,7 @@
-/** docs/operations.md, "Keys": what is in use moves to the key that signs, the rest is counted, and a retired key opens nothing. */
+/**
+ * docs/operations/keys.md:
+ * what is in use moves to the key that signs, the rest is counted, and a retired key opens nothing.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
 import { closeContext, createContext, type RunningService, startService } from '../../../src/app.ts'

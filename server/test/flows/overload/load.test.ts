@@ -1,4 +1,4 @@
-/** Load of a process: who waits, what is shed, and what is recorded. docs/interface.md, "Overload". */
+/** Load of a process: who waits, what is shed, and what is recorded. docs/interface/limits.md, "Overload". */
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { createLoad, type Load } from '../../../src/flows/overload/load.ts'

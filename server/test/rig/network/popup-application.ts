@@ -1,7 +1,7 @@
 /**
  * An application with a web site on an origin of its own that opens the dialog as documented: in a popup, from a click, with PKCE and
  * `state`, and with the answer from its own callback page. The public one does everything in the browser; the confidential
- * one keeps its secret on its server. docs/interface.md, "The dialog".
+ * one keeps its secret on its server. docs/interface/dialog.md.
  */
 import { randomBytes } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
