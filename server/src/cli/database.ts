@@ -3,32 +3,18 @@ import type { Command } from 'commander'
 import { readConfig } from '../config.ts'
 import { SWEEP_SETTINGS, sweep } from '../flows/sweep.ts'
 import { migrate } from '../store/postgres/migrate.ts'
-import { planMigrations } from '../store/postgres/migration-plan.ts'
 import { type OutputOptions, print } from './client/output.ts'
-import { wordsOfPlan } from './migration-plan.ts'
 import { withDatabase } from './wiring.ts'
 
 /** In a container platform, PostgreSQL may still be starting. */
 const DATABASE_WAIT_MS = 30_000
 
-type MigrateOptions = OutputOptions & { readonly plan?: boolean }
-
 export function defineMigrate(command: Command): void {
-  command
-    .option('--plan', 'print each pending statement with its table locks, and change nothing')
-    .option('--json', 'print one JSON object')
-    .action(async (options: MigrateOptions) => {
-      const { databaseUrl } = readConfig(['databaseUrl'])
-      if (options.plan) {
-        const migrations = await planMigrations(databaseUrl)
-        print(options, { migrations }, wordsOfPlan(migrations))
-        return
-      }
-      const applied = await migrate(databaseUrl, undefined, DATABASE_WAIT_MS)
-      const words =
-        applied.length === 0 ? 'Nothing to do: the database is up to date.' : `Applied ${applied.join(', ')}.`
-      print(options, { applied }, words)
-    })
+  command.option('--json', 'print one JSON object').action(async (options: OutputOptions) => {
+    const applied = await migrate(readConfig(['databaseUrl']).databaseUrl, undefined, DATABASE_WAIT_MS)
+    const words = applied.length === 0 ? 'Nothing to do: the database is up to date.' : `Applied ${applied.join(', ')}.`
+    print(options, { applied }, words)
+  })
 }
 
 export function defineSweep(command: Command): void {

@@ -1,7 +1,7 @@
 /**
  * Schema migrations: numbered files, forward only, under one advisory lock.
  *
- * A file runs in one transaction, unless its directives say otherwise (migration-files.ts): statement by statement, for
+ * A file runs in one transaction, unless its directive says otherwise (migration-files.ts): statement by statement, for
  * `create index concurrently` and what else blocks neither readers nor writers, or in batches of rows. Those two, if
  * interrupted, run again from their beginning, so each of their statements has to be repeatable.
  * docs/decisions/0059-a-migration-never-makes-requests-wait.md
@@ -10,7 +10,7 @@ import { randomInt } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import pg from 'pg'
 import { MIGRATION_LOCK } from './advisory-locks.ts'
-import { type Batches, listMigrations, MIGRATIONS_FOLDER, type Migration, readMigrations } from './migration-files.ts'
+import { type Batches, listMigrations, MIGRATIONS_FOLDER, type Migration, readMigration } from './migration-files.ts'
 import { examineConnection } from './pooler.ts'
 import { COMMAND_CONNECT_MS, type Queryable, rethrowAsUnavailable, Unavailable } from './postgres.ts'
 
@@ -26,8 +26,7 @@ export async function migrate(url: string, folder: URL = MIGRATIONS_FOLDER, wait
     await (lockHolder ? acquireLockInTransaction(lockHolder) : acquireLock(client))
     await client.query('create table if not exists migrations (name text primary key, applied_at timestamptz not null)')
     const missing = await missingMigrations(client, folder)
-    for (const migration of await readMigrations(folder))
-      if (missing.includes(migration.name)) await apply(client, migration)
+    for (const name of missing) await apply(client, await readMigration(name, folder))
     return missing
   } finally {
     await client.end()
@@ -46,7 +45,7 @@ async function connectWithin(url: string, waitMs: number): Promise<pg.Client> {
 }
 
 /** Own connection: a migration may take longer than the statement timeout of the service. */
-export async function connect(url: string): Promise<pg.Client> {
+async function connect(url: string): Promise<pg.Client> {
   const client = new pg.Client({
     connectionString: url,
     connectionTimeoutMillis: COMMAND_CONNECT_MS,
@@ -85,9 +84,9 @@ async function tryLock(client: pg.Client, lock: `pg_try_advisory${'' | '_xact'}_
 
 async function apply(client: pg.Client, migration: Migration): Promise<void> {
   try {
-    if (migration.batches) await applyInBatches(client, migration, migration.batches)
+    if (migration.runs === 'in a transaction') await retryLocks(() => applyInside(client, migration))
     else if (migration.runs === 'statement by statement') await applyOutside(client, migration)
-    else await retryLocks(() => applyInside(client, migration))
+    else await applyInBatches(client, migration, migration.runs)
   } catch (error) {
     throw new Error(`migration ${migration.name} failed: ${(error as Error).message}`, { cause: error })
   }
@@ -114,13 +113,13 @@ async function retryLocks(work: () => Promise<unknown>): Promise<void> {
   }
 }
 
-async function applyInside(client: pg.Client, { name, statements }: Migration): Promise<void> {
+async function applyInside(client: pg.Client, { name, sql }: Migration): Promise<void> {
   await client.query('begin')
   try {
     await client.query(`set local ${LOCK_TIMEOUT}; set local statement_timeout = 0`)
     // Insert the row first, so that a second runner that got past the lock fails before it changes anything.
     await recordApplied(client, name)
-    for (const statement of statements) await client.query(statement)
+    await client.query(sql)
     await client.query('commit')
   } catch (error) {
     await client.query('rollback').catch(() => {})
@@ -128,14 +127,17 @@ async function applyInside(client: pg.Client, { name, statements }: Migration): 
   }
 }
 
+/** Elsewhere in a line a semicolon belongs to a string or a comment. PostgreSQL refuses a string that is cut in two. */
+const END_OF_STATEMENT = /;\s*$/m
+
 /**
  * Without a lock timeout: these statements wait for transactions that began before them, however long they take, and
  * nothing queues behind them. The row is inserted last: without it, the file runs again.
  */
-async function applyOutside(client: pg.Client, { name, statements }: Migration): Promise<void> {
+async function applyOutside(client: pg.Client, { name, sql }: Migration): Promise<void> {
   await refusePooler(client)
   await client.query('set lock_timeout = 0')
-  for (const statement of statements) await client.query(statement)
+  for (const statement of sql.split(END_OF_STATEMENT)) await client.query(statement)
   await recordApplied(client, name)
 }
 
@@ -148,20 +150,14 @@ async function refusePooler(client: pg.Client): Promise<void> {
 const BATCH_ROWS = 250
 
 /** Each batch is a transaction. Between two, as long a pause as the batch took leaves the disk to the service. */
-async function applyInBatches(client: pg.Client, { name, statements }: Migration, batches: Batches): Promise<void> {
+async function applyInBatches(client: pg.Client, { name, sql }: Migration, batches: Batches): Promise<void> {
   await refusePooler(client)
   await client.query(`set ${LOCK_TIMEOUT}`)
-  for (const statement of statements) {
-    for (
-      let keys = await nextKeys(client, batches, null);
-      keys !== null;
-      keys = await nextKeys(client, batches, keys.last)
-    ) {
-      const begun = performance.now()
-      const { first, last } = keys
-      await retryLocks(() => client.query(statement, [first, last]))
-      await sleep(performance.now() - begun)
-    }
+  for (let keys = await nextKeys(client, batches, null); keys; keys = await nextKeys(client, batches, keys.last)) {
+    const begun = performance.now()
+    const { first, last } = keys
+    await retryLocks(() => client.query(sql, [first, last]))
+    await sleep(performance.now() - begun)
   }
   await recordApplied(client, name)
 }

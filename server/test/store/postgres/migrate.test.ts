@@ -1,16 +1,14 @@
 /** Migrations: forward only, each applied once by concurrent runners. */
 import { once } from 'node:events'
-import { appendFileSync, cpSync, mkdtempSync } from 'node:fs'
+import { mkdtempSync, writeFileSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
+import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
 import { removeFolder } from '../../../../tools/remove-folder.ts'
 import { migrate, pendingMigrations } from '../../../src/store/postgres/migrate.ts'
-import { MIGRATIONS_FOLDER } from '../../../src/store/postgres/migration-files.ts'
-import { splitStatements } from '../../../src/store/postgres/sql-statements.ts'
 import { createEmptyDatabase, type EmptyDatabase } from '../../rig/engines/database.ts'
 
 let database: EmptyDatabase
@@ -31,13 +29,12 @@ it('each migration is applied once by five processes at the same moment', async 
   expect(await migrate(database.url)).toEqual([])
 })
 
-it('a changed migration of a release is refused, also by a database that has applied it', async () => {
+it('a file with an unknown directive is refused', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'migrations-'))
   onTestFinished(() => removeFolder(folder))
-  cpSync(MIGRATIONS_FOLDER, folder, { recursive: true })
-  appendFileSync(join(folder, '0004_grants.sql'), '-- More.\n')
+  writeFileSync(join(folder, '0099_later.sql'), '-- latchkey: no-transactions\nselect 1;\n')
   await expect(migrate(database.url, pathToFileURL(`${folder}/`))).rejects.toThrow(
-    'migration 0004_grants.sql was released and has been changed since: restore the file of the release',
+    'migration 0099_later.sql has an unknown directive: no-transactions',
   )
 })
 
@@ -73,23 +70,6 @@ it('a broken connection rejects the call, and does not end the process', async (
   process.off('uncaughtException', keep)
   server.close()
   expect(thrown).toEqual([])
-})
-
-describe('a file is split into statements', () => {
-  it.each([
-    ['select 1; select 2;', ['select 1', 'select 2']],
-    ["select ';' as a; -- one; two\nselect 2", ["select ';' as a", 'select 2']],
-    ['do $x$ begin; end $x$; select ";" from t', ['do $x$ begin; end $x$', 'select ";" from t']],
-    ['select/* a comment; */1', ['select 1']],
-    ["select E'\\';' as a; select 2", ["select E'\\';' as a", 'select 2']],
-  ])('%s', (sql, statements) => {
-    expect(splitStatements(sql)).toEqual(statements)
-  })
-
-  it('a body with "begin atomic" is refused', () => {
-    const sql = 'create function one() returns int begin atomic; select 1; end'
-    expect(() => splitStatements(sql)).toThrow('write the body in dollar quotes')
-  })
 })
 
 it('an unreachable PostgreSQL is reported by name, without a stack', async () => {
