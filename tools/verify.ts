@@ -127,10 +127,6 @@ export const PROOFS: Readonly<Record<string, Program>> = {
     file: 'server/test/model/verify-suspension.ts',
     about: 'An attacker with the secret causes no suspension; a broken firmware is caught.',
   },
-  upgrade: {
-    file: 'server/test/upgrade/verify-upgrade.ts',
-    about: 'A million grants are migrated under load of both versions, and the migration is killed.',
-  },
   webhooks: {
     file: 'server/test/faults/webhooks/verify-webhooks.ts',
     about: 'A server is killed a hundred times; every webhook arrives.',

@@ -20,7 +20,6 @@ export const FORMS: Readonly<
   restarts: { short: ['--restarts', '4'], full: ['--full'] },
   restore: { short: ['--size', '5', '--lost', '8'], full: ['--full'] },
   soak: { short: [], full: ['--hours', '1'] },
-  upgrade: { short: ['--grants', '5000'], full: [] },
 }
 
 export type Fault = {

@@ -20,8 +20,6 @@ export type ServerProcess = {
 export type StartOptions = {
   readonly preload?: URL
   readonly processes?: number
-  /** Of another version. */
-  readonly executable?: string
   /** Options of Node. */
   readonly node?: readonly string[]
   /** A program that becomes the server after it has changed something for it: `prlimit`, `unshare`, `ip netns exec`. */
@@ -38,8 +36,7 @@ export async function startServerProcess(
 ): Promise<ServerProcess> {
   const several = options.processes === undefined ? [] : ['--processes', String(options.processes)]
   const preload = options.preload ? ['--import', options.preload.href] : []
-  const { executable = EXECUTABLE, node = [] } = options
-  const command = [process.execPath, ...node, ...preload, executable, 'serve', ...several]
+  const command = [process.execPath, ...(options.node ?? []), ...preload, EXECUTABLE, 'serve', ...several]
   const [program = '', ...args] = [...(options.by ?? []), ...command]
   const child = spawnTied('KILL', program, args, {
     env: { PATH: process.env.PATH, ...makeEnvironment({ LOG_LEVEL: 'info', ...environment }) },

@@ -1,2 +1,0 @@
--- latchkey: no-transaction
-alter table grants validate constraint grants_origin_present;

@@ -1,1 +1,0 @@
-alter table grants drop column noted_origin;
