@@ -139,7 +139,7 @@ CREATE FUNCTION public.refuse_audit_change() RETURNS trigger
 begin
   raise insufficient_privilege using
     message = format('permission denied: %s is append-only, %s is refused', tg_table_name, lower(tg_op)),
-    hint = 'docs/operations/audit-log.md, says how old months are archived.';
+    hint = 'docs/operations/audit-log.md says how a month leaves the log.';
 end $$;
 
 CREATE TABLE public.accounts (
@@ -403,9 +403,9 @@ CREATE TABLE public.code_entries (
     user_id text NOT NULL,
     network cidr,
     outcome text NOT NULL,
+    device_code_id uuid,
     application_id text,
     requested_network cidr,
-    device_code_id uuid,
     CONSTRAINT code_entries_outcome_check CHECK ((outcome = ANY (ARRAY['claimed'::text, 'missed'::text, 'known'::text])))
 );
 
@@ -422,6 +422,7 @@ CREATE TABLE public.device_codes (
     status text NOT NULL,
     entry_closed boolean DEFAULT false NOT NULL,
     also_entered text,
+    closed_by text,
     key_id smallint NOT NULL,
     user_code_digits smallint NOT NULL,
     user_code_digest bytea NOT NULL,
@@ -430,6 +431,9 @@ CREATE TABLE public.device_codes (
     requested_from inet,
     requested_with text,
     claimed_by text,
+    claimed_as text,
+    taken_from text,
+    moved_from text[] DEFAULT '{}'::text[] NOT NULL,
     decided_at timestamp with time zone,
     grant_id text,
     lease_id uuid,
@@ -437,10 +441,6 @@ CREATE TABLE public.device_codes (
     outcome text,
     idempotency_key text,
     used_at timestamp with time zone,
-    claimed_as text,
-    closed_by text,
-    taken_from text,
-    moved_from text[] DEFAULT '{}'::text[] NOT NULL,
     CONSTRAINT device_codes_accepted_has_grant CHECK (((status <> 'accepted'::text) OR (grant_id IS NOT NULL))),
     CONSTRAINT device_codes_also_entered_check CHECK ((also_entered = ANY (ARRAY['colleague'::text, 'another_account'::text]))),
     CONSTRAINT device_codes_decided_by_claimant CHECK (((status <> ALL (ARRAY['accepted'::text, 'rejected'::text])) OR ((claimed_by IS NOT NULL) AND (decided_at IS NOT NULL)))),
@@ -567,10 +567,10 @@ CREATE TABLE public.links (
     account_id text NOT NULL,
     user_id text NOT NULL,
     grant_id text,
+    email_version integer,
     created_at timestamp with time zone NOT NULL,
     expires_at timestamp with time zone NOT NULL,
     used_at timestamp with time zone,
-    email_version integer,
     CONSTRAINT links_remove_grant_has_grant CHECK (((kind = 'remove_grant'::text) = (grant_id IS NOT NULL)))
 );
 
@@ -620,13 +620,13 @@ CREATE TABLE public.management_keys (
     created_by text NOT NULL,
     rotated_at timestamp with time zone,
     expires_at timestamp with time zone NOT NULL,
-    last_used_at timestamp with time zone,
-    revoked_at timestamp with time zone,
     networks cidr[] DEFAULT '{}'::cidr[] NOT NULL,
+    last_used_at timestamp with time zone,
     last_network cidr,
     used_networks cidr[] DEFAULT '{}'::cidr[] NOT NULL,
     network_noted_at timestamp with time zone,
     network_mailed_at timestamp with time zone,
+    revoked_at timestamp with time zone,
     CONSTRAINT management_keys_digest_check CHECK ((length(digest) = 32)),
     CONSTRAINT management_keys_id_check CHECK ((id ~ '^mgk_[0-9a-z]{12}$'::text)),
     CONSTRAINT management_keys_label_check CHECK (((length(label) >= 1) AND (length(label) <= 60))),
@@ -744,10 +744,10 @@ CREATE TABLE public.restores (
     lost_since timestamp with time zone,
     journalled boolean NOT NULL,
     repeated jsonb DEFAULT '{}'::jsonb NOT NULL,
-    finished_at timestamp with time zone,
     closed boolean DEFAULT true NOT NULL,
     to_accept text[] DEFAULT '{}'::text[] NOT NULL,
-    settled jsonb DEFAULT '{}'::jsonb NOT NULL
+    settled jsonb DEFAULT '{}'::jsonb NOT NULL,
+    finished_at timestamp with time zone
 );
 
 ALTER TABLE public.restores ALTER COLUMN id ADD GENERATED ALWAYS AS IDENTITY (
@@ -856,10 +856,10 @@ CREATE TABLE public.sessions (
     provider_sid text,
     last_used_at timestamp with time zone NOT NULL,
     second_factor boolean DEFAULT false NOT NULL,
+    person text,
     expires_at timestamp with time zone NOT NULL,
     address inet,
     agent text,
-    person text,
     CONSTRAINT sessions_agent_check CHECK ((length(agent) <= 200)),
     CONSTRAINT sessions_provider_sid_check CHECK ((length(provider_sid) <= 255))
 );
@@ -908,6 +908,8 @@ CREATE TABLE public.users (
     subject text,
     external_id text,
     email text NOT NULL,
+    email_version integer DEFAULT 0 NOT NULL,
+    email_confirmed_at timestamp with time zone,
     name text,
     permissions text[] DEFAULT '{}'::text[] NOT NULL,
     access_set_at timestamp with time zone,
@@ -916,13 +918,11 @@ CREATE TABLE public.users (
     language_chosen boolean DEFAULT false NOT NULL,
     created_at timestamp with time zone NOT NULL,
     disabled_at timestamp with time zone,
+    was_reset boolean DEFAULT false NOT NULL,
     invited_by text[] DEFAULT '{}'::text[] NOT NULL,
     promoted_by text[] DEFAULT '{}'::text[] NOT NULL,
     enabled_by text[] DEFAULT '{}'::text[] NOT NULL,
     reset_by text[] DEFAULT '{}'::text[] NOT NULL,
-    email_confirmed_at timestamp with time zone,
-    email_version integer DEFAULT 0 NOT NULL,
-    was_reset boolean DEFAULT false NOT NULL,
     CONSTRAINT users_elsewhere_has_no_password CHECK (((origin = 'own'::text) OR (password_digest IS NULL))),
     CONSTRAINT users_email_check CHECK (((email = lower(email)) AND (email ~ '^[^@[:space:]]+@[^@[:space:]]+$'::text))),
     CONSTRAINT users_external_id_check CHECK (((length(external_id) >= 1) AND (length(external_id) <= 255))),

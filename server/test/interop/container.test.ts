@@ -126,7 +126,7 @@ it('a key is created once, readable by the service only', async () => {
 it('an empty database is migrated, and a second run applies nothing', async () => {
   const first = await latchkey(...COMPOSE.services.migrate.command)
   expect(first.status, first.said).toBe(0)
-  expect(first.said).toContain('Applied 0001_accounts.sql')
+  expect(first.said).toContain('Applied 0001_schema.sql')
   expect((await latchkey('migrate')).said).toContain('Nothing to do')
 })
 

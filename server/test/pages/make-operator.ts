@@ -196,7 +196,7 @@ export function makeOverview(given: Partial<OperatorOverviewModel> = {}): Operat
       version: '16.3',
       roundTripMs: 1,
       clockAheadMs: 12,
-      schema: { newest: '0006_audit.sql', missing: [], unknown: [] },
+      schema: { newest: '0001_schema.sql', missing: [], unknown: [] },
     },
     gate: { shared: true, answers: true },
     mail: { server: true, waiting: 0, oldest: null, givenUp: 0 },

@@ -57,12 +57,12 @@ describe('the overview', () => {
   it.each([
     ['Redis does not respond.', { gate: { shared: true, answers: false } }],
     [
-      'Migrations missing in the database: 0007_next.sql',
-      { postgres: { ...postgres, schema: { ...schema, missing: ['0007_next.sql'] } } },
+      'Migrations missing in the database: 0002_next.sql',
+      { postgres: { ...postgres, schema: { ...schema, missing: ['0002_next.sql'] } } },
     ],
     [
-      'newer migrations than this process knows: 0009_later.sql',
-      { postgres: { ...postgres, schema: { ...schema, unknown: ['0009_later.sql'] } } },
+      'newer migrations than this process knows: 0003_later.sql',
+      { postgres: { ...postgres, schema: { ...schema, unknown: ['0003_later.sql'] } } },
     ],
     ['differ by 7 seconds', { postgres: { ...postgres, clockAheadMs: -7_100 } }],
     [

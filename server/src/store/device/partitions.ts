@@ -78,7 +78,7 @@ function withDropLock<T>(db: Postgres, partition: string, work: (tx: Transaction
 
 /**
  * False when the table was in use. Dropping does not wait for locks, so that no poll queues behind it
- * (migrations/0005_device_codes.sql).
+ * (migrations/0001_schema.sql).
  */
 async function dropPartition(tx: Transaction, partition: string): Promise<boolean> {
   // The table stays locked until the commit ends, so the commit does not wait for a standby. A drop that is lost is

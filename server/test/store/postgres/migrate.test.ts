@@ -18,13 +18,13 @@ beforeAll(async () => {
 afterAll(() => database.drop())
 
 it('an empty database lacks all migrations', async () => {
-  expect(await pendingMigrations(database.url)).toContain('0001_accounts.sql')
+  expect(await pendingMigrations(database.url)).toContain('0001_schema.sql')
 })
 
 it('each migration is applied once by five processes at the same moment', async () => {
   const applied = (await Promise.all([1, 2, 3, 4, 5].map(() => migrate(database.url)))).flat()
   expect(applied).toEqual([...new Set(applied)])
-  expect(applied).toContain('0001_accounts.sql')
+  expect(applied).toContain('0001_schema.sql')
   expect(await pendingMigrations(database.url)).toEqual([])
   expect(await migrate(database.url)).toEqual([])
 })
