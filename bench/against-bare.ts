@@ -177,7 +177,7 @@ function ticksOf(pids: readonly number[], fields: readonly number[]): number {
   return ticks.reduce((total, each) => total + each, 0)
 }
 
-export function median(values: readonly number[]): number {
+function median(values: readonly number[]): number {
   return [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN
 }
 

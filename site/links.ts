@@ -46,7 +46,7 @@ function relative(page: Page, path: string): string {
 }
 
 /** Anchors of all headings, as GitHub and the site generate them. */
-export function anchorsOf(markdown: string): readonly string[] {
+function anchorsOf(markdown: string): readonly string[] {
   const taken = new Map<string, number>()
   const prose = markdown.replace(/^```[\s\S]*?^```$/gm, '')
   return Array.from(prose.matchAll(/^#{1,6} (.+)$/gm), ([, heading = '']) => {

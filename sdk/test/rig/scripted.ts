@@ -13,8 +13,8 @@ export type Asked = {
   readonly at: number
 }
 
-export const SECRET = 'lks_thesecretofthisapplicationthesecretofthisap'
-export const DEVICE_CODE = 'lkd_thedevicecodethedevicecodethedevicecodethedevicecodet'
+const SECRET = 'lks_thesecretofthisapplicationthesecretofthisap'
+const DEVICE_CODE = 'lkd_thedevicecodethedevicecodethedevicecodethedevicecodet'
 export const ACCESS = 'lka_theaccesstokentheaccesstokentheaccesstokentheaccessto'
 export const REFRESH = 'lkr_therefreshtokentherefreshtokentherefreshtoken12'
 export const KEY = 'lkk_theaccesskeytheaccesskeytheaccesskeytheaccessk'

@@ -95,7 +95,6 @@ const each =
 
 const runIf = (holds: unknown) => (holds ? add : () => undefined)
 export const test = Object.assign(add, { each: each(add), runIf })
-export const it = test
 
 const addSuite = (name: string, work: Work) => {
   const before = suite

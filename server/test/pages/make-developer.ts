@@ -26,7 +26,7 @@ const BY_NAME = { search: '', sort: 'name', descending: false, after: null } as 
 
 export const ID = 'app_k3v9m2x7q4tz'
 export const SECRET = 'lks_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
-export const TEST_SECRET = 'lkt_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
+const TEST_SECRET = 'lkt_fJdhthPJewnGZTDPFPlaWiEaoEgB0xLTvZ45gaTkzd0'
 export const REDIRECT = 'https://app.acme.example/back?shop=7'
 export const HOOK = 'https://hooks.acme.example/latchkey'
 export const WEBHOOK_SECRET = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD0BuKZq3nQYE='
@@ -49,7 +49,7 @@ export function makeSecretShown(given: Partial<SecretShownModel> = {}): SecretSh
   return { id: ID, name: 'Acme Signage', secret: SECRET, registered: true, samples, ...given }
 }
 
-export function makeTestSecret(given: Partial<TestSecretModel> = {}): TestSecretModel {
+function makeTestSecret(given: Partial<TestSecretModel> = {}): TestSecretModel {
   return { id: ID, name: 'Acme Signage', secret: TEST_SECRET, endsAt: AT, public: false, samples, ...given }
 }
 
@@ -142,13 +142,13 @@ export function makeWebhooks(given: Partial<WebhooksModel> = {}): WebhooksModel 
   }
 }
 
-export const RECORD = {
+const RECORD = {
   domain: 'acme.example',
   name: '_latchkey.acme.example',
   value: 'latchkey-publisher=3f1c0a7b9d2e4f5061728394a5b6c7d8',
 }
 
-export function makePublisher(given: Partial<ApplicationPublisherModel> = {}): ApplicationPublisherModel {
+function makePublisher(given: Partial<ApplicationPublisherModel> = {}): ApplicationPublisherModel {
   return {
     id: ID,
     name: 'Acme Signage',
@@ -165,7 +165,7 @@ export function makePublisher(given: Partial<ApplicationPublisherModel> = {}): A
   }
 }
 
-export function makeLogo(given: Partial<ApplicationLogoModel> = {}): ApplicationLogoModel {
+function makeLogo(given: Partial<ApplicationLogoModel> = {}): ApplicationLogoModel {
   const model = { id: ID, name: 'Acme Signage', logo: null, unverified: true, secondLook: false, problem: null }
   return { ...model, ...given }
 }

@@ -36,7 +36,7 @@ const REFUSED: readonly ProviderRefusedModel['problem'][] = [
   'conflict',
 ]
 
-export function makeProvider(given: Partial<ProviderModel> = {}): ProviderModel {
+function makeProvider(given: Partial<ProviderModel> = {}): ProviderModel {
   return {
     stored: true,
     state: 'optional',

@@ -53,7 +53,7 @@ export async function keepAddress(tx: Transaction, actor: Actor, { id: userId, a
 }
 
 /** False when another user of the account has the address by now. Requires `lockAccount` and `lockMember`. */
-export async function changeAddress(tx: Transaction, actor: Actor, member: Member, email: string): Promise<boolean> {
+async function changeAddress(tx: Transaction, actor: Actor, member: Member, email: string): Promise<boolean> {
   const { id: userId, accountId, name, permissions } = member
   if (!(await saveHostProfile(tx, userId, { email, name, permissions }))) return false
   await endOldAddress(tx, userId)

@@ -200,7 +200,7 @@ function guarded(outbound: Outbound, failures: FetchFailure[]): CustomFetch {
 }
 
 /** What is wrong if a request failed. Before a connection exists, all failures are one. */
-export function fetchProblem(failure: FetchFailure): ProviderProblem {
+function fetchProblem(failure: FetchFailure): ProviderProblem {
   if (failure === 'too_large' || failure === 'busy') return failure
   if (failure === 'timeout') return 'slow'
   if (failure === 'tls') return 'certificate'

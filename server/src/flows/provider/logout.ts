@@ -12,7 +12,7 @@ import { hasProvider } from '../sign-in/origin.ts'
 import { ALGORITHMS, CLOCK_TOLERANCE_SECONDS, reasonOf } from './client.ts'
 
 /** Path to which the provider posts. Administrators register its address there. */
-export const PROVIDER_LOGOUT_PATH = '/sign-in/provider/logout'
+const PROVIDER_LOGOUT_PATH = '/sign-in/provider/logout'
 
 export function logoutUriOf(context: Pick<Context, 'config'>, { slug }: Pick<HostAccount, 'slug'>): string {
   return `${accountOrigin(context, slug)}${PROVIDER_LOGOUT_PATH}`

@@ -37,7 +37,7 @@ import { saveProviderUser } from './users.ts'
 export const PROVIDER_SIGN_IN_MS = 10 * 60 * 1000
 
 /** Path to which the provider returns. Administrators register its address there. */
-export const PROVIDER_RETURN_PATH = '/sign-in/provider/return'
+const PROVIDER_RETURN_PATH = '/sign-in/provider/return'
 
 export function redirectUriOf(context: Pick<Context, 'config'>, { slug }: Pick<HostAccount, 'slug'>): string {
   return `${accountOrigin(context, slug)}${PROVIDER_RETURN_PATH}`
@@ -113,7 +113,7 @@ async function providerOf(context: Context, account: HostAccount): Promise<Ident
   return hasProvider(context, account) ? findProvider(context.db, account.id) : null
 }
 
-export function openProvider(context: Context, provider: IdentityProvider, now: number) {
+function openProvider(context: Context, provider: IdentityProvider, now: number) {
   const client = clientOf(context, provider)
   if (client) return context.providers.open(client, now)
   return { outcome: 'failed', problem: 'secret_lost', reason: 'the key of the client secret was retired' } as const

@@ -27,7 +27,7 @@ import { askProcesses, attestCommits, NOBODY_ASKED, type Settler } from './attes
 import { eraseAgain, type RepeatedCounts, repeatEndings } from './repeat.ts'
 
 /** Actor of everything that is ended again. */
-export const BY_RESTORE = byService('restore')
+const BY_RESTORE = byService('restore')
 
 /** While another process settles: number of attempts, and the pause between them. */
 const TRIES = 300

@@ -30,7 +30,7 @@ import type { Context } from '../context.ts'
 import { type Browser, type SignedIn, startSession } from './sessions.ts'
 
 /** Enough time to find a password and a second factor at the host service. */
-export const HAND_OVER_MS = 15 * 60 * 1000
+const HAND_OVER_MS = 15 * 60 * 1000
 
 /** Path to which the host service returns. */
 export const RETURN_PATH = '/sign-in/return'

@@ -29,7 +29,7 @@ const accountBody: Body = {
 
 const SLUG = /^[a-z0-9-]{1,63}$/
 
-export function renderAccount({ id, slug, name, externalId, createdAt }: Account): Resource {
+function renderAccount({ id, slug, name, externalId, createdAt }: Account): Resource {
   return { id, slug, name, external_id: externalId, created_at: moment(createdAt) }
 }
 

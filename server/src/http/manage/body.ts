@@ -29,7 +29,7 @@ export function parseBody<const P extends Properties>(schema: P, given: unknown)
   return Object.fromEntries(parsed) as ParsedBody<P>
 }
 
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

@@ -54,7 +54,7 @@ type Given = {
   readonly operation: Described
 }
 
-export const MANAGE: Style = { dialect: 'manage', render: renderManaged }
+const MANAGE: Style = { dialect: 'manage', render: renderManaged }
 
 /** An endpoint of the whole service. */
 export function endpoint(

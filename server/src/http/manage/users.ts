@@ -53,7 +53,7 @@ const userBody: Body = {
 
 const USER_ID = /^usr_[0-9a-z]{12}$/
 
-export function renderUser(person: Person): Resource {
+function renderUser(person: Person): Resource {
   const { id, accountId, externalId, email, pendingEmail, name, origin, status, administrator, permissions } = person
   return {
     ...{ id, account_id: accountId, external_id: externalId, email, pending_email: pendingEmail, name, origin },

@@ -118,7 +118,7 @@ function Pages<Name extends string>({ words, place, after }: PagesProps<Name>) {
 }
 
 /** Address of the same table with another order or page. */
-export function tableHref<Name extends string>(
+function tableHref<Name extends string>(
   { path, kept = {}, wish }: TablePlace<Name>,
   change: Partial<TableWish<Name>>,
 ): string {

@@ -2,7 +2,7 @@
 import { randomInt } from 'node:crypto'
 import { openRawConnection } from '../../rig/network/raw-connection.ts'
 
-export const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
+const SEED = Number(process.env.FUZZ_SEED ?? randomInt(2 ** 31))
 const CONNECTIONS = 16
 
 export const VALUES = [

@@ -76,7 +76,7 @@ export async function confirm(page: Page, user: MadeUser, password = PASSWORD): 
 }
 
 /** Completes the sign-in of a user whom the rig has given an authenticator. */
-export async function proveSecondFactor(page: Page, user: Pick<MadeUser, 'email'>): Promise<void> {
+async function proveSecondFactor(page: Page, user: Pick<MadeUser, 'email'>): Promise<void> {
   const code = page.url().includes('/sign-in/code') ? await secondFactorOf(user.email) : null
   if (code === null) return
   await page.fill('#code', code)

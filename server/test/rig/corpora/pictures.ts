@@ -1,7 +1,7 @@
 /** Pictures to upload, and files that only look like pictures: the corpus of WB-18. */
 import { crc32, deflateSync } from 'node:zlib'
 
-export const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
+const SIGNATURE = Buffer.from('89504e470d0a1a0a', 'hex')
 const CHANNELS: Record<number, number> = { 0: 1, 2: 3, 3: 1, 4: 2, 6: 4 }
 
 export function chunk(type: string, data: Buffer | string = ''): Buffer {

@@ -5,7 +5,7 @@ import { post, type WireAnswer } from '../device.ts'
 export type ShellSample = { readonly url: URL; readonly form: Readonly<Record<string, string>> }
 
 /** Parses `curl <address>` with its `-d` and `--data-urlencode`; `$NAME` is replaced from `filled`. */
-export function readSample(text: string, filled: Readonly<Record<string, string>>): ShellSample {
+function readSample(text: string, filled: Readonly<Record<string, string>>): ShellSample {
   const [first = '', ...lines] = text.trim().split(/\s*\\\n\s*/)
   const url = /^curl '?(http[^\s']+)'?$/.exec(first.trim())?.[1]
   if (!url) throw new Error(`this is no request: ${text}`)
