@@ -3,9 +3,8 @@
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
-import { page } from '../ui/layout.tsx'
+import { listPage } from '../ui/list-page.tsx'
 import { MailWaits, Notice } from '../ui/notice.tsx'
-import { Table, TableSearch } from '../ui/table.tsx'
 import { type PersonStatus, Status } from './person-status.tsx'
 
 type ListedPerson = {
@@ -31,20 +30,16 @@ export type PeopleModel = {
 export function peoplePage(frame: Frame, { wish, people, addressChanges, notice, who }: PeopleModel): string {
   const { words } = frame
   const name = frame.account?.name ?? ''
-  const title = words.t('people.title')
-  const place = { path: '/account/people', wish }
-  return page(
-    frame,
-    words.t('people.title'),
-    <>
-      {notice && (
-        <Notice kind="success">
-          {words.t(`people.notice_${notice}`, { who: who ?? words.t('people.somebody') })}
-          {(notice === 'invited' || notice === 'link_sent') && <MailWaits frame={frame} />}
-        </Notice>
-      )}
-      <header class="stack tight">
-        <h1>{words.t('people.title')}</h1>
+  return listPage(frame, {
+    title: words.t('people.title'),
+    notice: notice && (
+      <Notice kind="success">
+        {words.t(`people.notice_${notice}`, { who: who ?? words.t('people.somebody') })}
+        {(notice === 'invited' || notice === 'link_sent') && <MailWaits frame={frame} />}
+      </Notice>
+    ),
+    intro: (
+      <>
         {frame.signInAt === null ? (
           <>
             <p class="soft">{words.t('people.text', { name })}</p>
@@ -62,44 +57,32 @@ export function peoplePage(frame: Frame, { wish, people, addressChanges, notice,
             <a href="/account/people/addresses">{words.t('people.addresses', { count: addressChanges })}</a>
           </Notice>
         )}
-        <TableSearch
-          words={words}
-          place={place}
-          label={words.t('operator.connections_search')}
-          hint={words.t('operator.connections_search_hint')}
-        />
-      </header>
-      <div class="card stack">
-        <Table
-          words={words}
-          label={title}
-          place={place}
-          columns={[
-            { title: words.t('grant.user'), sort: 'email' },
-            { title: words.t('layout.roles') },
-            { title: words.t('operator.since'), sort: 'created' },
-            { title: words.t('operator.status') },
-          ]}
-          page={people}
-          keyOf={({ id }) => id}
-          cellsOf={({ id, email, roles, createdAt, status, you }) => [
-            <>
-              <a href={`/account/person?user=${encodeURIComponent(id)}`}>
-                <bdi>{email}</bdi>
-              </a>{' '}
-              {you && <span class="soft">{words.t('people.you')}</span>}
-            </>,
-            roles.length === 0 ? words.t('people.no_role') : <bdi>{words.list(roles)}</bdi>,
-            <Day words={words} ms={createdAt} />,
-            <Status words={words} status={status} />,
-          ]}
-          none={words.t('operator.none_found')}
-        />
-        {people.lines.length === 1 && wish.search === '' && frame.signInAt === null && (
-          <p class="soft">{words.t('people.only_you')}</p>
-        )}
-      </div>
-    </>,
-    { wide: true },
-  )
+      </>
+    ),
+    search: { label: words.t('operator.connections_search'), hint: words.t('operator.connections_search_hint') },
+    place: { path: '/account/people', wish },
+    columns: [
+      { title: words.t('grant.user'), sort: 'email' },
+      { title: words.t('layout.roles') },
+      { title: words.t('operator.since'), sort: 'created' },
+      { title: words.t('operator.status') },
+    ],
+    page: people,
+    keyOf: ({ id }) => id,
+    cellsOf: ({ id, email, roles, createdAt, status, you }) => [
+      <>
+        <a href={`/account/person?user=${encodeURIComponent(id)}`}>
+          <bdi>{email}</bdi>
+        </a>{' '}
+        {you && <span class="soft">{words.t('people.you')}</span>}
+      </>,
+      roles.length === 0 ? words.t('people.no_role') : <bdi>{words.list(roles)}</bdi>,
+      <Day words={words} ms={createdAt} />,
+      <Status words={words} status={status} />,
+    ],
+    none: words.t('operator.none_found'),
+    note: people.lines.length === 1 && wish.search === '' && frame.signInAt === null && (
+      <p class="soft">{words.t('people.only_you')}</p>
+    ),
+  })
 }

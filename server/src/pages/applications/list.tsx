@@ -6,7 +6,8 @@ import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { page } from '../ui/layout.tsx'
-import { grantCount, Table, TableSearch } from '../ui/table.tsx'
+import { listPage } from '../ui/list-page.tsx'
+import { grantCount } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
 
 type ListedApplication = {
@@ -33,60 +34,52 @@ export type DeveloperListModel = {
 
 export function developerListPage(frame: Frame, { wish, applications }: DeveloperListModel): string {
   const { words } = frame
-  const name = frame.account?.name ?? ''
   const title = words.t('developer.title')
-  const place = { path: '/developer', wish }
-  const empty = applications.lines.length === 0 && wish.search === '' && wish.after === null
-  return page(
-    frame,
-    words.t('developer.title'),
+  const intro = (
     <>
-      <header class="stack tight">
-        <h1>{words.t('developer.title')}</h1>
-        <p class="soft">{words.t('developer.text', { name })}</p>
-        <p class="actions">
-          <a class="button" href="/developer/new">
-            {words.t('developer.register')}
-          </a>
-        </p>
-        {!empty && (
-          <TableSearch
-            words={words}
-            place={place}
-            label={words.t('operator.applications_search')}
-            hint={words.t('operator.applications_search_hint')}
-          />
-        )}
-      </header>
-      {empty ? (
+      <p class="soft">{words.t('developer.text', { name: frame.account?.name ?? '' })}</p>
+      <p class="actions">
+        <a class="button" href="/developer/new">
+          {words.t('developer.register')}
+        </a>
+      </p>
+    </>
+  )
+  if (applications.lines.length === 0 && wish.search === '' && wish.after === null) {
+    return page(
+      frame,
+      title,
+      <>
+        <header class="stack tight">
+          <h1>{title}</h1>
+          {intro}
+        </header>
         <section class="card stack tight">
           <p>{words.t('developer.none')}</p>
           <p class="soft">{words.t('developer.none_text')}</p>
         </section>
-      ) : (
-        <div class="card stack">
-          <Table
-            words={words}
-            label={title}
-            place={place}
-            columns={[
-              { title: words.t('audit.application'), sort: 'name' },
-              { title: words.t('developer.id') },
-              { title: words.t('developer.connected') },
-              { title: words.t('developer.in_use') },
-              { title: words.t('developer.since'), sort: 'created' },
-              { title: words.t('operator.status') },
-            ]}
-            page={applications}
-            keyOf={({ id }) => id}
-            cellsOf={(application) => applicationCells(words, application)}
-            none={words.t('operator.none_found')}
-          />
-        </div>
-      )}
-    </>,
-    { wide: true },
-  )
+      </>,
+      { wide: true },
+    )
+  }
+  return listPage(frame, {
+    title,
+    intro,
+    search: { label: words.t('operator.applications_search'), hint: words.t('operator.applications_search_hint') },
+    place: { path: '/developer', wish },
+    columns: [
+      { title: words.t('audit.application'), sort: 'name' },
+      { title: words.t('developer.id') },
+      { title: words.t('developer.connected') },
+      { title: words.t('developer.in_use') },
+      { title: words.t('developer.since'), sort: 'created' },
+      { title: words.t('operator.status') },
+    ],
+    page: applications,
+    keyOf: ({ id }) => id,
+    cellsOf: (application) => applicationCells(words, application),
+    none: words.t('operator.none_found'),
+  })
 }
 
 function applicationCells(words: Words, application: ListedApplication) {

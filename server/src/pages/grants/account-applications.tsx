@@ -4,9 +4,8 @@ import type { TablePage, TableWish } from '../../core/table.ts'
 import { Avatar } from '../ui/avatar.tsx'
 import { Day } from '../ui/elements.tsx'
 import type { Frame } from '../ui/frame.ts'
-import { page } from '../ui/layout.tsx'
+import { listPage } from '../ui/list-page.tsx'
 import { Notice } from '../ui/notice.tsx'
-import { Table, TableSearch } from '../ui/table.tsx'
 import type { Words } from '../ui/words.ts'
 import { GrantFacts, type GrantLine } from './grant-line.tsx'
 
@@ -22,50 +21,34 @@ export function accountApplicationsPage(frame: Frame, model: AccountApplications
   const { words } = frame
   const { wish, grants, removed } = model
   const name = frame.account?.name ?? ''
-  const title = words.t('account_applications.title')
-  const place = { path: '/account/applications', wish }
-  return page(
-    frame,
-    title,
-    <>
-      {removed !== null && (
-        <Notice kind="success">{words.t('account_applications.removed', { application: removed })}</Notice>
-      )}
-      <header class="stack tight">
-        <h1>{title}</h1>
+  return listPage(frame, {
+    title: words.t('account_applications.title'),
+    notice: removed !== null && (
+      <Notice kind="success">{words.t('account_applications.removed', { application: removed })}</Notice>
+    ),
+    intro: (
+      <>
         <p class="soft">{words.t('account_applications.text', { name })}</p>
         <p class="soft">
           {words.rich('account_applications.policy', { a: (chunks) => <a href="/account/policy">{chunks}</a> })}
         </p>
-        <TableSearch
-          words={words}
-          place={place}
-          label={words.t('operator.connections_search')}
-          hint={words.t('operator.connections_search_hint')}
-        />
-      </header>
-      <div class="card stack">
-        <Table
-          words={words}
-          label={title}
-          place={place}
-          columns={[
-            { title: words.t('audit.application') },
-            { title: words.t('grant.user') },
-            { title: words.t('grant.connected_on'), sort: 'connected' },
-            { title: words.t('grant.last_used') },
-            { title: words.t('grant.details') },
-            { title: words.t('grant.remove') },
-          ]}
-          page={grants}
-          keyOf={({ id }) => id}
-          cellsOf={(grant) => grantCells(words, grant)}
-          none={words.t(wish.search === '' ? 'account_applications.none' : 'operator.none_found', { name })}
-        />
-      </div>
-    </>,
-    { wide: true },
-  )
+      </>
+    ),
+    search: { label: words.t('operator.connections_search'), hint: words.t('operator.connections_search_hint') },
+    place: { path: '/account/applications', wish },
+    columns: [
+      { title: words.t('audit.application') },
+      { title: words.t('grant.user') },
+      { title: words.t('grant.connected_on'), sort: 'connected' },
+      { title: words.t('grant.last_used') },
+      { title: words.t('grant.details') },
+      { title: words.t('grant.remove') },
+    ],
+    page: grants,
+    keyOf: ({ id }) => id,
+    cellsOf: (grant) => grantCells(words, grant),
+    none: words.t(wish.search === '' ? 'account_applications.none' : 'operator.none_found', { name }),
+  })
 }
 
 function grantCells(words: Words, grant: GrantLine) {

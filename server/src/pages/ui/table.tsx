@@ -19,7 +19,7 @@ export type TablePlace<Name extends string> = {
   readonly wish: TableWish<Name>
 }
 
-type TableProps<Name extends string, Line> = {
+export type TableProps<Name extends string, Line> = {
   readonly words: Words
   readonly label: string
   readonly place: TablePlace<Name>

@@ -1,5 +1,5 @@
 /** Readable name of a User-Agent. A guess, good enough for users to recognise their own browsers. */
-import type { Words } from './words.ts'
+import type { Words } from '../ui/words.ts'
 
 /** Order matters: nearly every browser also names those it descends from. */
 const BROWSERS: readonly (readonly [string, RegExp])[] = [
