@@ -2,7 +2,7 @@
  * Route table of the base host, in the order of docs/interface.md: endpoints for programs, and pages. Any other path is
  * a 404. The pages of accounts are in web/account-routes.ts.
  */
-import { showServiceHome } from './accounts/home-handlers.ts'
+import { chooseLanguageHere, showServiceHome } from './accounts/home-handlers.ts'
 import { chooseAccount, showActivation } from './device/activate-routes.ts'
 import { pollForAccessKey, pollForTokenSet } from './device/polling-endpoints.ts'
 import { requestKeyCode, requestTokenCode } from './device/request-code-endpoints.ts'
@@ -19,7 +19,6 @@ import { manageEndpoints } from './manage/routes.ts'
 import { description } from './openapi/description.ts'
 import { reference } from './openapi/reference-handler.ts'
 import type { BasePage, BaseRoute, Endpoint } from './route.ts'
-import { chooseLanguageHere } from './sign-in/language-handler.ts'
 import { authorizeDevice } from './standard/device-endpoint.ts'
 import { readMetadata } from './standard/metadata.ts'
 import { pushRequest } from './standard/pushed-requests.ts'

@@ -1,13 +1,13 @@
-/** Handlers of the home pages of the service and of an account, of its logo, and of the user's language. */
+/** Handlers of the home pages of the service and of an account, of its logo, and of the reader's language. */
 
 import { countOwnGrants } from '../../flows/grants/connected-applications.ts'
 import { isOperatorsAccount } from '../../flows/operator/operator.ts'
-import { chooseUserLanguage } from '../../flows/sign-in/language.ts'
 import { homePage } from '../../pages/accounts/home.tsx'
 import { serviceHomePage } from '../../pages/accounts/service-home.tsx'
 import { PICTURE_TYPE } from '../../pictures/picture.ts'
 import { readAccountLogo } from '../../store/accounts/accounts.ts'
 import { readAccountAttention } from '../../store/accounts/attention.ts'
+import { saveLanguage } from '../../store/sign-in/methods.ts'
 import type { BaseHandler, PageHandler, PageRequest, UserRequest } from '../web/answer.ts'
 import { LANGUAGE, setCookie } from '../web/cookies.ts'
 import { nextPath } from '../web/next-path.ts'
@@ -34,6 +34,19 @@ export const showLogo: PageHandler<PageRequest> = async (context, { account, fie
 export const chooseOwnLanguage: PageHandler<PageRequest> = async (context, { sessionUser, fields }) => {
   const language = fields.get('language') ?? null
   if (!context.languages.has(language)) return { refusal: 'invalid_request' }
-  if (sessionUser) await chooseUserLanguage(context, sessionUser, language)
+  // Mails use it as well.
+  if (sessionUser) await saveLanguage(context.db, sessionUser.id, language)
   return { seeOther: nextPath(fields.get('next')), cookies: [setCookie(LANGUAGE, language, A_YEAR_SECONDS)] }
+}
+
+/** On the base host, where the cookie alone keeps the language. */
+export const chooseLanguageHere: BaseHandler = async ({ languages }, { fields }) => {
+  const language = fields.get('language') ?? ''
+  const seeOther = nextHere(fields.get('next') ?? '')
+  return languages.has(language) ? { seeOther, cookies: [setCookie(LANGUAGE, language, A_YEAR_SECONDS)] } : { seeOther }
+}
+
+/** The page to return to: one slash, then plain characters, so that no browser reads it as another host. */
+function nextHere(next: string): string {
+  return /^\/(?!\/)[\x21-\x5b\x5d-\x7e]{0,8000}$/.test(next) ? next : '/activate'
 }

@@ -1,5 +1,6 @@
-/** Handlers for users who sign in at the account's identity provider: the way there, and the way back. */
+/** Handlers for users who sign in at the account's identity provider: the way there, the way back, and logout. */
 import type { ProviderSignInProblem } from '../../core/provider/provider.ts'
+import { logOutByProvider } from '../../flows/provider/logout.ts'
 import { beginProviderSignIn, finishProviderSignIn, PROVIDER_SIGN_IN_MS } from '../../flows/provider/sign-in.ts'
 import { recentSeconds } from '../../flows/sign-in/hand-over.ts'
 import { signOut } from '../../flows/sign-in/sessions.ts'
@@ -42,6 +43,15 @@ export const returnFromProvider: PageHandler<PageRequest> = async (context, requ
   if (sessionUser) await signOut(context, account.id, sessionUser)
   const { next } = result
   return { seeOther: next, next, cookies: [...sessionCookies(context, result), clearCookie(PROVIDER)] }
+}
+
+const EMPTY = { bytes: Buffer.alloc(0), type: 'text/plain', lasting: false } as const
+
+/** Back-channel logout: called by the identity provider, not by a browser. */
+export const logOutHere: PageHandler<PageRequest> = async (context, { account, fields, now }) => {
+  const { outcome } = await logOutByProvider(context, account, fields.get('logout_token') ?? '', now)
+  if (outcome === 'done') return EMPTY
+  return { refusal: outcome === 'invalid' ? 'invalid_request' : outcome }
 }
 
 function refused({ account, frame }: PageRequest, problem: ProviderSignInProblem, next: string): PageAnswer {

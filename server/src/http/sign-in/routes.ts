@@ -1,6 +1,5 @@
 /** Routes for signing in and out, and of the user's security settings. */
-import { logOutHere } from '../provider/logout-handler.ts'
-import { goToProvider, returnFromProvider } from '../provider/sign-in-handlers.ts'
+import { goToProvider, logOutHere, returnFromProvider } from '../provider/sign-in-handlers.ts'
 import type { PageRoute } from '../route.ts'
 import { confirmByPasskey, confirmByPassword, showConfirm } from './confirm-handlers.ts'
 import { returnFromHost } from './hand-over-handlers.ts'
