@@ -7,21 +7,15 @@ import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { BY_COMMAND_LINE } from '../server/src/core/audit/actor.ts'
-import {
-  createAccount,
-  createRole,
-  createScope,
-  createUser,
-  type Registered,
-} from '../server/src/flows/accounts/register.ts'
+import type { Registered } from '../server/src/flows/accounts/register.ts'
 import { createSetupLink } from '../server/src/flows/accounts/set-up.ts'
-import { createApplication } from '../server/src/flows/applications/manage.ts'
 import { createKey as createManagementKey } from '../server/src/flows/manage/keys.ts'
 import { matchApplicationSecret } from '../server/src/secrets/application-secret.ts'
 import { createKey, parseKeyset } from '../server/src/secrets/keyset.ts'
 import { findApplication } from '../server/src/store/applications/applications.ts'
 import { migrate } from '../server/src/store/postgres/migrate.ts'
 import { openPostgres } from '../server/src/store/postgres/postgres.ts'
+import { createAccount, createApplication, createRole, createScope, createUser } from '../server/test/rig/create.ts'
 import { startMailbox } from '../server/test/rig/network/mailbox.ts'
 import { startEngines } from './engines.ts'
 

@@ -36,6 +36,9 @@ import { createSlidingWindows } from './gate/sliding-windows.ts'
 import { traceGate, traceLimiter } from './gate/traced-gate.ts'
 import { openGeoIp } from './geoip.ts'
 import { openHostService } from './host-service.ts'
+
+export { callManagement } from './http/manage/in-process.ts'
+
 import { startMetricsServer } from './http/metrics-server.ts'
 import { aboutRequest, readRequestId } from './http/request-scope.ts'
 import { createHttpServer, everyRoute, type HttpServer } from './http/server.ts'

@@ -18,6 +18,7 @@ try {
     serve,
     createContext: async (...settings) => (await app()).createContext(...settings),
     closeContext: async (context) => (await app()).closeContext(context),
+    callManagement: async (...call) => (await app()).callManagement(...call),
   }
   // Two arguments: "latchkey help audit" describes the same command as "latchkey audit --help".
   const program = await createProgram(wiring, process.argv.slice(2, 4))

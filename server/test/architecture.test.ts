@@ -89,6 +89,24 @@ test('the commands for users are a package of their own: they import nothing of 
   expect([...new Set(packages.filter((name) => name !== 'node'))].sort()).toEqual(declared.sort())
 })
 
+test('the command line alone calls the management API without a key, in its own process', () => {
+  const naming = (name: string) => files.filter((file) => new RegExp(`\\b${name}\\b`).test(codeOf(file)))
+  expect(naming('COMMAND_LINE_CALLER')).toEqual([
+    'flows/accounts/administrator.ts',
+    'flows/accounts/set-up.ts',
+    'http/manage/in-process.ts',
+  ])
+  expect(naming('BY_COMMAND_LINE').filter((file) => moduleOf(file) === 'http')).toEqual([])
+  expect(files.filter((file) => importsOf(file).some(({ target }) => target === 'http/manage/in-process.ts'))).toEqual([
+    'app.ts',
+  ])
+  expect(naming('callManagement').filter((file) => moduleOf(file) !== 'cli')).toEqual([
+    'app.ts',
+    'http/manage/in-process.ts',
+    'latchkey.ts',
+  ])
+})
+
 test('only the command line uses the client library, as a package', () => {
   expect(files.filter((file) => moduleOf(file) !== 'cli' && /['"]@latchkey\/sdk/.test(codeOf(file)))).toEqual([])
   expect(files.filter((file) => /['"][./]*\bsdk\//.test(codeOf(file)))).toEqual([])

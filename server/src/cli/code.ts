@@ -1,6 +1,6 @@
 /** `latchkey code show|grant|reject`: the user's part of the device flow, for operators, tests and first trials. */
 import type { Command } from 'commander'
-import { everyOption, readConfig } from '../config.ts'
+import { readConfig } from '../config.ts'
 import { MAX_OUTSIDE_GRANTS } from '../core/applications/vetting.ts'
 import { isClosed, isExpired } from '../core/device/code.ts'
 import { groupDigits } from '../core/device/user-code.ts'
@@ -11,9 +11,9 @@ import { enterUserCode } from '../flows/device/enter-code.ts'
 import { foreseeDecision } from '../flows/device/foresee-decision.ts'
 import { findAccount } from '../store/accounts/accounts.ts'
 import { findUser } from '../store/accounts/users.ts'
-import { COMMAND_CONNECT_MS, type Queryable } from '../store/postgres/postgres.ts'
+import type { Queryable } from '../store/postgres/postgres.ts'
 import { CommandRefused, type OutputOptions, print } from './client/output.ts'
-import { type Wiring, withDatabase } from './wiring.ts'
+import { type Wiring, withContext, withDatabase } from './wiring.ts'
 
 const PREVENTED = {
   suspended: 'The application is suspended.',
@@ -159,11 +159,5 @@ export async function asUser(
   options: Who,
   work: (context: Context, userId: string) => Promise<void>,
 ): Promise<void> {
-  const config = { ...readConfig(everyOption), logLevel: 'silent' } as const
-  const context = await wiring.createContext(config, { connectMs: COMMAND_CONNECT_MS })
-  try {
-    await work(context, await findUserId(context.db, options))
-  } finally {
-    await wiring.closeContext(context)
-  }
+  await withContext(wiring, async (context) => work(context, await findUserId(context.db, options)))
 }

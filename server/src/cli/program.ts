@@ -8,14 +8,22 @@ import { addCommands, createBareProgram, type Entry, FOR_USERS } from './client/
 import { STATUSES } from './output.ts'
 import type { Wiring } from './wiring.ts'
 
-/** Verbs that use the management API and need no database. */
-const MANAGED = ['list', 'show', 'edit', 'disable', 'delete', 'erase', 'close']
-
-/** `verb`: if it uses the management API, nothing else is loaded. */
-async function defineNoun(command: Command, verb: string | undefined, onServer: () => Promise<void>): Promise<void> {
-  if (verb === undefined || !MANAGED.includes(verb)) await onServer()
-  const { defineManaged } = await import('./manage/nouns.ts')
-  defineManaged(command, command.name())
+function noun(name: 'account' | 'scope' | 'role' | 'user' | 'app', about: string, wiring: Wiring): Entry {
+  return {
+    name,
+    about,
+    define: async (command, _, verb) => {
+      const { NOUNS } = await import('./manage/nouns.ts')
+      const { defineVerbs } = await import('./manage/verbs.ts')
+      defineVerbs(command, NOUNS[name], wiring)
+      if (name === 'user') (await import('./manage/user-verbs.ts')).defineUserVerbs(command, wiring)
+      if (name === 'app') (await import('./manage/application-verbs.ts')).defineApplicationVerbs(command, wiring)
+      // Verbs that the management API does not have load the PostgreSQL client at once.
+      if (command.commands.some((each) => each.name() === verb)) return
+      if (name === 'user') (await import('./set-up.ts')).defineLink(command, wiring)
+      if (name === 'app') (await import('./application.ts')).defineOperatorVerbs(command)
+    },
+  }
 }
 
 const forOperators = (wiring: Wiring): readonly Entry[] => [
@@ -39,41 +47,16 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
     about: 'Signing keys.',
     define: async (command) => (await import('./key.ts')).defineKey(command),
   },
-  {
-    name: 'account',
-    about: 'Accounts, each at its own subdomain.',
-    define: (command, _, verb) =>
-      defineNoun(command, verb, async () => (await import('./account.ts')).defineAccount(command)),
-  },
-  {
-    name: 'role',
-    about: 'Roles of an account: named sets of scopes.',
-    define: (command, _, verb) =>
-      defineNoun(command, verb, async () => (await import('./account.ts')).defineRole(command)),
-  },
-  {
-    name: 'scope',
-    about: 'Catalogue of scopes.',
-    define: (command, _, verb) =>
-      defineNoun(command, verb, async () => (await import('./account.ts')).defineScope(command)),
-  },
-  {
-    name: 'user',
-    about: 'Users of an account.',
-    define: (command, _, verb) =>
-      defineNoun(command, verb, async () => (await import('./user.ts')).defineUser(command)),
-  },
+  noun('account', 'Accounts, each at its own subdomain.', wiring),
+  noun('role', 'Roles of an account: named sets of scopes.', wiring),
+  noun('scope', 'Catalogue of scopes.', wiring),
+  noun('user', 'Users of an account.', wiring),
   {
     name: 'import',
     about: 'Users from another service, from a file.',
     define: async (command) => (await import('./import.ts')).defineImport(command),
   },
-  {
-    name: 'app',
-    about: 'Third-party applications.',
-    define: (command, _, verb) =>
-      defineNoun(command, verb, async () => (await import('./application.ts')).defineApplication(command)),
-  },
+  noun('app', 'Third-party applications.', wiring),
   {
     name: 'manage-key',
     about: 'Keys of the management API.',
@@ -81,13 +64,13 @@ const forOperators = (wiring: Wiring): readonly Entry[] => [
   },
   {
     name: 'apply',
-    about: 'Make scopes, accounts, roles and applications as a file says, by the management API.',
-    define: async (command) => (await import('./manage/apply.ts')).defineApply(command),
+    about: 'Make scopes, accounts, roles and applications as a file says.',
+    define: async (command) => (await import('./manage/apply.ts')).defineApply(command, wiring),
   },
   {
     name: 'export',
     about: 'Print scopes, accounts, roles and applications as such a file.',
-    define: async (command) => (await import('./manage/export.ts')).defineExport(command),
+    define: async (command) => (await import('./manage/export.ts')).defineExport(command, wiring),
   },
   {
     name: 'code',

@@ -263,6 +263,7 @@ export const ATTACKS: Readonly<Record<string, string>> = {
   'MK-06': 'A stolen management key is used from elsewhere without a trace.',
   'MK-07': 'Refused requests with a management key leave no trace, or fill the audit log.',
   'MK-08': 'The name of a management key is a message to strangers.',
+  'MK-09': 'A request over HTTP passes for the command line, which needs no key and reaches the operators’ account.',
   // Secrets, engines and what we depend on
   'SC-01': 'Random values can be foreseen.',
   'SC-02': 'Hashes of codes and secrets are guessed offline.',

@@ -1,7 +1,6 @@
 /** Pages of other origins and hostile texts have no effect on the dialog in real Chromium. */
 import type { Page, Request } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest'
-import { createAccount, createRole, createScope } from '../../src/flows/accounts/register.ts'
 import { script } from '../../src/pages/ui/assets.ts'
 import { watchViolations } from '../rig/browser/chromium.ts'
 import { press } from '../rig/browser/clicks.ts'
@@ -14,6 +13,7 @@ import {
   signInThere,
   useDialogBrowsing,
 } from '../rig/browser/dialog-browsing.ts'
+import { createAccount, createRole, createScope } from '../rig/create.ts'
 import { makePkce } from '../rig/dialog.ts'
 import { makeUser } from '../rig/make.ts'
 import { type CraftedPages, FRAMEABLE, startCraftedPages } from '../rig/network/crafted-pages.ts'

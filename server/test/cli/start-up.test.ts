@@ -9,7 +9,7 @@ const PRELOAD = new URL('../rig/process/tell-imports.ts', import.meta.url).href
 const importedBy = (...args: string[]) => {
   const { stdout } = spawnSync(process.execPath, ['--import', PRELOAD, EXECUTABLE, ...args], {
     encoding: 'utf8',
-    env: { PATH: process.env.PATH, XDG_CONFIG_HOME: '/nonexistent' },
+    env: { PATH: process.env.PATH, XDG_CONFIG_HOME: '/nonexistent', LATCHKEY_MANAGEMENT_KEY: 'lkm_none' },
   })
   return Array.from(stdout.matchAll(/^imported (\S+)$/gm), ([, name]) => name)
 }

@@ -3,11 +3,10 @@
  * set that the device flow could not grant cannot be configured. docs/interface/credentials.md, "Scopes".
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScope } from '../../src/flows/accounts/register.ts'
-import { createApplication } from '../../src/flows/applications/manage.ts'
 import { changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { makeRegistration, makeSettings } from '../rig/application-settings.ts'
+import { createApplication, createScope } from '../rig/create.ts'
 import { post } from '../rig/device.ts'
 import { CALLBACK, type MadeApplication, makeApplication } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

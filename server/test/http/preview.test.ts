@@ -1,7 +1,7 @@
 /** The preview of a consent page: the permissions of the flow, and a user code that no device can have. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { readTypedCode } from '../../src/core/device/user-code.ts'
-import { createScope } from '../../src/flows/accounts/register.ts'
+import { createScope } from '../rig/create.ts'
 import { makeUser } from '../rig/make.ts'
 import { makeOwn } from '../rig/scenes/publisher.ts'
 import { startTestService, type TestService } from '../rig/service.ts'

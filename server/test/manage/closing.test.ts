@@ -1,6 +1,8 @@
 /** docs/management.md, "Closing an account". */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { byManagementKey } from '../../src/core/audit/actor.ts'
+import { COMMAND_LINE_CALLER } from '../../src/flows/accounts/administrator.ts'
 import { closeAccount, eraseClosedAccounts, eraseSome } from '../../src/flows/accounts/close.ts'
 import { exportAudit } from '../../src/flows/audit/export.ts'
 import { EVERY_EVENT } from '../../src/flows/audit/read.ts'
@@ -78,7 +80,7 @@ describe('from the first moment', () => {
       await vi.waitUntil(() => count(service, waiting, []), { timeout: 30_000 })
       await markClosed(tx, id)
     })
-    await expect(creating).rejects.toThrow(`There is no account "${slug}"`)
+    await expect(creating).rejects.toThrow('forbidden')
     expect(await count(service, 'applications where account_id = $1', [id])).toBe(0)
   })
 
@@ -94,8 +96,11 @@ describe('from the first moment', () => {
     const { id, slug } = await makeManagedAccount(call)
     await service.database.query('update accounts set has_operators = true where id = $1', [id])
     expect((await call('DELETE', `/accounts/${slug}`)).status).toBe(404)
-    const by = { managementKeyId, label: 'Test', accountId: id, scopes: [] }
+    const by = { actor: byManagementKey(managementKeyId), accountId: id, scopes: [] }
     expect(await closeAccount(service.context, by)).toEqual({ outcome: 'forbidden' })
+    expect(await closeAccount(service.context, { ...COMMAND_LINE_CALLER, accountId: id })).toEqual({
+      outcome: 'has_operators',
+    })
     await service.database.query('update accounts set has_operators = false where id = $1', [id])
     const { id: decider } = await makeUser(service.context.db, slug)
     await service.database.query(
@@ -151,7 +156,7 @@ describe('afterwards', () => {
 
     const { db } = quiet.context
     const left = () => count(quiet, 'grants where account_id = $1', [id])
-    await closeAccount(quiet.context, { managementKeyId: key.id, label: 'Test', accountId: id, scopes: [] })
+    await closeAccount(quiet.context, { actor: byManagementKey(key.id), accountId: id, scopes: [] })
     const interrupted = db.transaction(async (tx) => {
       await eraseSome(tx, id, SIZE)
       throw new Error('the process ended')

@@ -118,6 +118,7 @@ export const FILES: Readonly<Partial<Record<Declared, readonly string[]>>> = {
     'attacks/limits/expressions',
     'attacks/limits/herd',
     'attacks/limits/silent-clients',
+    'attacks/manage/command-line',
     'attacks/manage/fuzzed-requests',
     'attacks/manage/keys',
     'attacks/manage/scim',

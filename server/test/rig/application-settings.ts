@@ -1,6 +1,5 @@
 /** Settings of applications. Tests name only those that they are about, so that a new one is added here alone. */
-import type { NewApplication } from '../../src/flows/applications/manage.ts'
-import type { ChangedSettings } from '../../src/flows/applications/own.ts'
+import type { ChangedSettings, NewOwnApplication } from '../../src/flows/applications/own.ts'
 
 /** Unless given: the device flow, and no dialog. */
 export function makeSettings(given: Partial<ChangedSettings> = {}): ChangedSettings {
@@ -17,6 +16,9 @@ export function makeSettings(given: Partial<ChangedSettings> = {}): ChangedSetti
 }
 
 /** Unless given: an application with a secret that is no resource server. */
-export function makeRegistration(account: string, given: Partial<NewApplication> = {}): NewApplication {
+export function makeRegistration(
+  account: string,
+  given: Partial<NewOwnApplication> = {},
+): NewOwnApplication & { readonly account: string } {
   return { ...makeSettings(), account, public: false, resourceServer: false, ...given }
 }

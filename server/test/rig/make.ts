@@ -1,12 +1,12 @@
 /** Builders, one per noun. Each creates a real row through the flow that creates it in production, and returns what a test needs. */
 import { type Config, everyOption, readConfig } from '../../src/config.ts'
-import { addUser, createAccount, createRole, createScope, type Registered } from '../../src/flows/accounts/register.ts'
-import { createApplication } from '../../src/flows/applications/manage.ts'
+import type { Registered } from '../../src/flows/accounts/register.ts'
+import { joining } from '../../src/flows/manage/change.ts'
 import { createKey } from '../../src/secrets/keyset.ts'
-import { digestPassword } from '../../src/secrets/password.ts'
 import { listRoles } from '../../src/store/accounts/roles.ts'
 import type { Postgres, Queryable } from '../../src/store/postgres/postgres.ts'
 import { makeRegistration } from './application-settings.ts'
+import { createAccount, createApplication, createRole, createScope, createUser } from './create.ts'
 import { elsewhereOf, elsewhereSettings } from './origins/users-from.ts'
 
 export const TEST_KEYS = createKey(1)
@@ -70,9 +70,9 @@ export async function makeUser(
     await forgetAnnouncement(db, made)
     return { ...made, email }
   }
-  const passwordDigest = given.password == null ? null : await digestPassword(given.password)
   return db.transaction(async (tx) => {
-    const made = done(await addUser(tx, { ...user, passwordDigest }, null, null))
+    const inside = joining({ db }, tx).db
+    const made = done(await createUser(inside, { ...user, password: given.password ?? null }))
     await forgetAnnouncement(tx, made)
     return { ...made, email }
   })

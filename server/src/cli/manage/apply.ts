@@ -4,9 +4,11 @@ import type { Command } from 'commander'
 import { checkConfiguration } from '../../core/manage/check.ts'
 import type { Problem } from '../../core/manage/configuration.ts'
 import { type Change, explainChange, type Plan, planChanges } from '../../core/manage/plan.ts'
+import { ConfigurationError } from '../../setting-texts.ts'
 import { CommandRefused, print } from '../client/output.ts'
 import { DIFFERENT } from '../output.ts'
-import { addConnectionOptions, type ConnectionOptions, connect } from './connection.ts'
+import type { Wiring } from '../wiring.ts'
+import { addConnectionOptions, type ConnectionOptions, withManagement } from './connection.ts'
 import { type ConfigurationFile, readConfigurationFile } from './document.ts'
 import { type ManagementClient, ManagementRefusal, type Method, type Resource } from './management-client.ts'
 import { readFor } from './read-service.ts'
@@ -17,24 +19,30 @@ type ApplyOptions = ConnectionOptions & {
   readonly secretsFile?: string
 }
 
-export function defineApply(command: Command): void {
+export function defineApply(command: Command, wiring: Wiring): void {
   addConnectionOptions(
     command
       .argument('<file>', 'YAML, as "latchkey export" writes it')
       .option('--plan', 'print the differences and change nothing; exit status 2 if there are any')
       .option('--prune', 'also delete roles and applications that are missing from a section of the file')
       .option('--secrets-file <file>', 'write the secrets of new applications to this new file, readable by you only'),
-  ).action(async (file: string, options: ApplyOptions) => {
+  ).action((file: string, options: ApplyOptions) => {
     const read = readConfigurationFile(file)
-    const client = await connect(options)
-    const plan = await makePlan(client, read)
-    const changes = [...plan.changes, ...(options.prune ? plan.surplus : [])]
-    await rehearse(client, read, changes)
-    const made = options.plan ? [] : await makeChanges(client, changes, options)
-    const words = [...changes.map(explainChange), ...notes(plan, options), summary(changes, options), ...made]
-    print(options, asJson(plan, changes, options), words.join('\n'))
-    if (options.plan && changes.length > 0) process.exitCode = DIFFERENT
+    return withManagement(wiring, options, (client) => apply(client, read, options)).catch((error: unknown) => {
+      // Its status would say that there are differences.
+      throw error instanceof ConfigurationError ? new CommandRefused(error.message) : error
+    })
   })
+}
+
+async function apply(client: ManagementClient, read: ConfigurationFile, options: ApplyOptions): Promise<void> {
+  const plan = await makePlan(client, read)
+  const changes = [...plan.changes, ...(options.prune ? plan.surplus : [])]
+  await rehearse(client, read, changes)
+  const made = options.plan ? [] : await makeChanges(client, changes, options)
+  const words = [...changes.map(explainChange), ...notes(plan, options), summary(changes, options), ...made]
+  print(options, asJson(plan, changes, options), words.join('\n'))
+  if (options.plan && changes.length > 0) process.exitCode = DIFFERENT
 }
 
 async function makePlan(client: ManagementClient, { configuration, refuse }: ConfigurationFile): Promise<Plan> {

@@ -3,15 +3,18 @@ import type { Command } from 'commander'
 import { stringify } from 'yaml'
 import type { Configuration, Live, LiveAccount, LiveConfiguration, Named } from '../../core/manage/configuration.ts'
 import { CommandRefused } from '../client/output.ts'
-import { addConnectionOptions, type ConnectionOptions, connect } from './connection.ts'
+import type { Wiring } from '../wiring.ts'
+import { addConnectionOptions, type ConnectionOptions, withManagement } from './connection.ts'
 import { readWhole } from './read-service.ts'
 
-export function defineExport(command: Command): void {
-  addConnectionOptions(command).action(async (options: ConnectionOptions) => {
-    const configuration = describe(await readWhole(await connect(options)))
-    const text = options.json ? JSON.stringify(configuration) : stringify(configuration, { lineWidth: 0 }).trimEnd()
-    console.log(text)
-  })
+export function defineExport(command: Command, wiring: Wiring): void {
+  addConnectionOptions(command).action((options: ConnectionOptions) =>
+    withManagement(wiring, options, async (client) => {
+      const configuration = describe(await readWhole(client))
+      const text = options.json ? JSON.stringify(configuration) : stringify(configuration, { lineWidth: 0 }).trimEnd()
+      console.log(text)
+    }),
+  )
 }
 
 function describe({ scopes, accounts }: LiveConfiguration): Configuration {

@@ -1,6 +1,7 @@
-/** Client of the management API for commands: repeats what can be repeated, and turns refusals into sentences. */
+/** Client of the management API over HTTP: repeats what can be repeated, and turns refusals into sentences. */
 import { randomUUID } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
+import type { Context } from '../../flows/context.ts'
 import { CommandRefused, UNREACHABLE } from '../client/output.ts'
 
 export type Resource = Readonly<Record<string, unknown>>
@@ -22,6 +23,8 @@ export type ManagementClient = {
   send(method: Method, path: string, body?: Resource): Promise<Resource>
   /** Every item of a list, over all its pages. */
   list<T extends Resource>(path: string): Promise<readonly T[]>
+  /** Of this process, on the machine itself, for what the API does not offer. Null: over HTTP. */
+  readonly context: Context | null
 }
 
 const ATTEMPTS = 4
@@ -50,13 +53,17 @@ export function createManagementClient(server: string, key: string): ManagementC
       await setTimeout(500 * attempt)
     }
   }
+  return withLists({ send, context: null })
+}
+
+export function withLists(client: Omit<ManagementClient, 'list'>): ManagementClient {
   return {
-    send,
+    ...client,
     list: async <T extends Resource>(path: string) => {
       const items: T[] = []
       let cursor: string | null = null
       do {
-        const page = await send('GET', withQuery(path, cursor))
+        const page = await client.send('GET', withQuery(path, cursor))
         items.push(...(page.items as readonly T[]))
         cursor = page.next as string | null
       } while (cursor !== null)

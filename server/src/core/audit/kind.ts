@@ -90,7 +90,6 @@ export const auditKinds = {
   'application.deleted': 'own_applications',
   'application.secret_rotated': 'own_applications',
   'application.secret_revoked': 'own_applications',
-  'application.redirects_set': 'own_applications',
   'application.test_mode_started': 'own_applications',
   'application.test_mode_ended': 'own_applications',
   'scope.changed': 'account',

@@ -11,7 +11,6 @@ export const accessKinds = [
   'application.publisher_lost',
   'application.publisher_removed',
   'application.publisher_set',
-  'application.redirects_set',
   'management_key.rotated',
   'role.changed',
   'role.removed',

@@ -14,7 +14,6 @@ const ACCESS_OF: Readonly<Record<string, readonly AuditKind[]>> = {
     'application.publisher_proven',
     'application.publisher_removed',
     'application.publisher_set',
-    'application.redirects_set',
   ],
   management_key: ['management_key.rotated'],
   role: ['role.changed'],

@@ -1,6 +1,6 @@
 /** Guard for everything that only an administrator may change: people, roles, policy, branding. */
-import { type Actor, byManagementKey, byUser } from '../../core/audit/actor.ts'
-import { type Gives, scopeToGive } from '../../core/manage/key.ts'
+import { type Actor, BY_COMMAND_LINE, byUser } from '../../core/audit/actor.ts'
+import { type Gives, managementScopes, scopeToGive } from '../../core/manage/key.ts'
 import { MissingScope } from '../../core/manage/missing-scope.ts'
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
 import { lockUser, readUser, type User } from '../../store/accounts/users.ts'
@@ -9,22 +9,32 @@ import type { Context } from '../context.ts'
 
 export type Forbidden = { readonly outcome: 'forbidden' }
 
-/** A management key, which acts as an administrator of one account at a time. */
-export type ByKey = {
-  readonly managementKeyId: string
-  readonly label: string
-  readonly accountId: string
+/** Who calls the management API: a management key, or the command line on the machine itself. */
+export type Caller = {
+  readonly actor: Actor
+  /** The only account that it reaches; null: the whole service. */
+  readonly accountId: string | null
   readonly scopes: readonly string[]
 }
 
-/** Who asks: an administrator, by their id, or a management key. */
-export type By = string | ByKey
+/** May do everything, and alone reaches the operators' account. No request over HTTP acts as it. */
+export const COMMAND_LINE_CALLER: Caller = { actor: BY_COMMAND_LINE, accountId: null, scopes: managementScopes }
+
+/** A caller that acts as an administrator of one account. */
+export type ByCaller = Caller & { readonly accountId: string }
+
+/** Who asks: an administrator, by their id, or a caller of the management API. */
+export type By = string | ByCaller
 
 export function actorOf(by: By): Actor {
-  return typeof by === 'string' ? byUser(by) : byManagementKey(by.managementKeyId)
+  return typeof by === 'string' ? byUser(by) : by.actor
 }
 
-/** `email`: null for a management key, which has none. `givers`: empty for a management key. */
+export function isCommandLine({ actor }: Pick<Caller, 'actor'>): boolean {
+  return actor === BY_COMMAND_LINE
+}
+
+/** `email`: null for a caller of the management API, which has none. `givers`: empty for such a caller. */
 export type Administrator = Pick<User, 'id' | 'accountId' | 'language'> & {
   readonly email: string | null
   readonly actor: Actor
@@ -56,7 +66,7 @@ export function asAdministrator<T>(
   })
 }
 
-/** The same for changes that a management key may make as well. */
+/** The same for changes that a caller of the management API may make as well. */
 export function asAdministratorOrKey<T>(
   context: Pick<Context, 'db'>,
   by: By,
@@ -70,8 +80,8 @@ export function asAdministratorOrKey<T>(
   return context.db.transaction(async (tx) => {
     const account = await lockAccount(tx, by.accountId)
     // No management key administers the operators' account, whatever the caller has checked.
-    if (!account || account.hasOperators) return { outcome: 'forbidden' }
-    const { managementKeyId: id, accountId } = by
-    return work(tx, account, { id, accountId, email: null, language: null, actor: actorOf(by), givers: [] })
+    if (!account || (account.hasOperators && !isCommandLine(by))) return { outcome: 'forbidden' }
+    const { actor, accountId } = by
+    return work(tx, account, { id: actor.id, accountId, email: null, language: null, actor, givers: [] })
   })
 }

@@ -1,6 +1,7 @@
-/** Tells the administrators of an account of another one, unless somebody made that one on a page. */
+/** Tells the administrators of an account of another one, unless somebody made that one on a page. Operators are told otherwise. */
 import { type Actor, byHostService } from '../../core/audit/actor.ts'
 import type { MadeBy } from '../../core/mail.ts'
+import { readAccount } from '../../store/accounts/accounts.ts'
 import type { Member } from '../../store/accounts/users.ts'
 import { countRecentMails } from '../../store/mails.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -16,6 +17,7 @@ export async function announceAdministrator(
 ): Promise<void> {
   const by = madeBy(actor)
   if (by === null || (await countRecentMails(tx, accountId, 'administrator_made')) >= MAX_MAILS) return
+  if ((await readAccount(tx, accountId))?.hasOperators) return
   await notifyAdministrators(tx, accountId, { kind: 'administrator_made', detail: { user: id, by } }, id)
 }
 

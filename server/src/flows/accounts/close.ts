@@ -23,16 +23,19 @@ import { deleteProposal } from '../../store/applications/proposals.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
-import { actorOf, asAdministratorOrKey, type ByKey, type Forbidden } from './administrator.ts'
+import { hasOperators } from '../operator/operator.ts'
+import { actorOf, asAdministratorOrKey, type ByCaller, type Forbidden } from './administrator.ts'
 
-export type ClosingResult = { readonly outcome: 'closed' | 'had_operators' } | Forbidden
+export type ClosingResult = { readonly outcome: 'closed' | 'has_operators' | 'had_operators' } | Forbidden
 
 /**
  * Ends everything at once in one short transaction: the account is unknown, its keys are revoked, its applications
  * deleted and all its credentials refused. `eraseClosedAccounts` deletes the rows afterwards.
  */
-export function closeAccount(context: Pick<Context, 'db'>, by: ByKey): Promise<ClosingResult> {
-  return asAdministratorOrKey(context, by, async (tx, { id: accountId }): Promise<ClosingResult> => {
+export function closeAccount(context: Pick<Context, 'db' | 'config'>, by: ByCaller): Promise<ClosingResult> {
+  return asAdministratorOrKey(context, by, async (tx, account): Promise<ClosingResult> => {
+    const { id: accountId } = account
+    if (hasOperators(context.config, account)) return { outcome: 'has_operators' }
     if (await hasDecided(tx, accountId)) return { outcome: 'had_operators' }
     const about = { actor: actorOf(by), accountId }
     await markClosed(tx, accountId)

@@ -7,7 +7,7 @@ import { revokeGrants } from '../../store/grants/grants.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
-import { actorOf, asAdministratorOrKey, type ByKey, type Forbidden } from './administrator.ts'
+import { actorOf, asAdministratorOrKey, type ByCaller, type Forbidden } from './administrator.ts'
 import { lockMember, type NotFound } from './give-access.ts'
 import type { LastAdministrator } from './people.ts'
 
@@ -17,7 +17,7 @@ export type ErasureResult = { readonly outcome: 'erased' | 'was_operator' } | La
  * The audit log is append-only: its events about the user stay, with the id, which nothing refers to any more, and with
  * the networks and browsers of sign-ins until their month is archived.
  */
-export function erasePerson(context: Pick<Context, 'db'>, by: ByKey, userId: string): Promise<ErasureResult> {
+export function erasePerson(context: Pick<Context, 'db'>, by: ByCaller, userId: string): Promise<ErasureResult> {
   return asAdministratorOrKey(context, by, async (tx, account): Promise<ErasureResult> => {
     const member = await lockMember(tx, account.id, userId)
     if (!member) return { outcome: 'not_found' }

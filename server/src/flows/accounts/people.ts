@@ -1,6 +1,6 @@
 /**
  * Users of an account, managed by its administrators: invite, change roles, disable, enable, reset. In the operators'
- * account, what makes an operator is only proposed here; a second operator confirms it.
+ * account, what makes an operator is only proposed here, and a second operator confirms it, unless the command line asks.
  */
 import { byUser } from '../../core/audit/actor.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
@@ -23,6 +23,7 @@ import { spendPasswordLinks } from '../../store/sign-in/links.ts'
 import { deleteSessions } from '../../store/sign-in/sessions.ts'
 import { endTestModesOf } from '../applications/test-mode.ts'
 import type { Context } from '../context.ts'
+import { noteOperatorChange } from '../operator/by-command-line.ts'
 import { isOperatorsAccount } from '../operator/operator.ts'
 import { type ProposalResult, proposeOperatorChange } from '../operator/propose-change.ts'
 import {
@@ -33,6 +34,7 @@ import {
   type By,
   checkMayGive,
   type Forbidden,
+  isCommandLine,
 } from './administrator.ts'
 import {
   chooseRoles,
@@ -145,11 +147,14 @@ export function setPersonRoles(
     checkMayGive(by, { access, administrator: administers })
     if (typeof by !== 'string') await recordAccessSet(tx, userId)
     if (!roles.administrator && (await isLastAdministrator(tx, member))) return { outcome: 'last_administrator' }
-    if (administers && isOperatorsAccount(context, account)) {
+    const { actor } = administrator
+    if (administers && isOperatorsAccount(context, account) && !isCommandLine({ actor })) {
       const wish = { ...wishFor('promote', member, administrator.language), roleIds: roles.roleIds }
       return proposeOperatorChange(tx, administrator, wish)
     }
     await giveRoles(tx, giverOf(administrator), member, roles)
+    const promoted = { ...member, administrator: administers }
+    await noteOperatorChange(tx, context.config, { actor, account, change: 'promote', user: promoted })
     return { outcome: 'saved' }
   })
 }
@@ -197,11 +202,14 @@ export function enablePerson(context: Pick<Context, 'db' | 'config'>, by: By, us
     if (!member) return { outcome: 'not_found' }
     const returns = member.disabled && member.administrator
     checkMayGive(by, { access: false, administrator: returns })
-    if (returns && isOperatorsAccount(context, account)) {
+    const { actor } = administrator
+    if (returns && isOperatorsAccount(context, account) && !isCommandLine({ actor })) {
       return proposeOperatorChange(tx, administrator, wishFor('enable', member, administrator.language))
     }
     const result = await enableUser(tx, giverOf(administrator), member, administrator.language ?? 'en')
-    return result.outcome === 'given' ? { outcome: result.reset ? 'sent' : 'enabled' } : result
+    if (result.outcome !== 'given') return result
+    if (returns) await noteOperatorChange(tx, context.config, { actor, account, change: 'enable', user: member })
+    return { outcome: result.reset ? 'sent' : 'enabled' }
   })
 }
 

@@ -1,18 +1,23 @@
 /** Set-up links: an operator creates a one-time link, never a password, for a user who cannot sign in yet. */
 import type { Config } from '../../config.ts'
 import { BY_COMMAND_LINE } from '../../core/audit/actor.ts'
+import { Refusal } from '../../core/refusal.ts'
 import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { findAccount } from '../../store/accounts/accounts.ts'
 import { findUser, lockUserForChange } from '../../store/accounts/users.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { saveAccessGivers } from '../../store/operator/operators.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
+import { joining } from '../manage/change.ts'
+import { createManagedUser } from '../manage/users.ts'
 import { noteOperatorChange } from '../operator/by-command-line.ts'
+import { hasOperators } from '../operator/operator.ts'
 import { linkAddress } from '../sign-in/links.ts'
 import { createLink } from '../sign-in/mailed-link.ts'
 import { accountHas } from '../sign-in/origin.ts'
 import { resetUser } from '../sign-in/reset-user.ts'
-import { ADMINISTRATOR, addAccount, addUser, done, type NewAccount, type Registered, refused } from './register.ts'
+import { COMMAND_LINE_CALLER } from './administrator.ts'
+import { addAccount, done, type NewAccount, type Registered, refused } from './register.ts'
 
 type Addressing = Pick<Config, 'keys' | 'publicUrl' | 'operatorAccount' | 'signInUrl'>
 
@@ -38,7 +43,7 @@ async function addSetupLink(
   const user = known && (await lockUserForChange(tx, known.id))
   if (!user) return refused(`The account "${given.account}" has no user ${given.email}.`)
   if (user.disabled) return refused(`${user.email} is disabled.`)
-  const operators = account.slug === config.operatorAccount || account.hasOperators
+  const operators = hasOperators(config, account)
   const handedOver = originOfNewUsers({ operators, handOver: config.signInUrl !== null }) === 'host'
   if (handedOver || user.origin === 'host')
     return refused(`${user.email} has no password here: users of "${given.account}" sign in at ${config.signInUrl}.`)
@@ -52,7 +57,7 @@ async function addSetupLink(
   }
   const link = await createLink(tx, 'setup', user)
   await recordEvent(tx, { kind: 'user.link_created', ...about })
-  await noteOperatorChange(tx, { account, operatorAccount: config.operatorAccount, change: 'reset', user })
+  await noteOperatorChange(tx, config, { actor: BY_COMMAND_LINE, account, change: 'reset', user })
   return done({ address: linkAddress({ config }, account.slug, link) })
 }
 
@@ -67,15 +72,17 @@ export async function setUpAccount(
   const { slug, name, administrator: email } = given
   if (!accountHas({ config }, given, 'invitation'))
     return refused(`Administrators sign in at ${config.signInUrl}, which says who they are: leave out --administrator.`)
-  const first = { account: slug, email, roles: [ADMINISTRATOR], passwordDigest: null }
+  const first = { email, name: null, externalId: null, permissions: [], invite: false }
   try {
     return await db.transaction(async (tx) => {
-      const account = need(await addAccount(tx, { slug, name }))
-      const user = need(await addUser(tx, first, config.operatorAccount, null))
+      const { id, administrators } = need(await addAccount(tx, { slug, name }, BY_COMMAND_LINE))
+      const by = { ...COMMAND_LINE_CALLER, accountId: id }
+      const user = await createManagedUser(joining({ db, config }, tx), by, { ...first, roleIds: [administrators] })
+      if (user.outcome !== 'created') throw new Refusal('invalid_request', `"${email}" is not an e-mail address.`)
       // The new operator has been recorded with the user.
       const unnoted = { ...config, operatorAccount: null }
       const { address } = need(await addSetupLink(tx, unnoted, { account: slug, email, reset: false }))
-      return done({ id: account.id, userId: user.id, address })
+      return done({ id, userId: user.userId, address })
     })
   } catch (error) {
     if (error instanceof Refusal) return refused(error.message)
@@ -83,12 +90,8 @@ export async function setUpAccount(
   }
 }
 
-/** Thrown to roll back the transaction. */
-class Refusal extends Error {
-  override readonly name = 'Refusal'
-}
-
+/** A Refusal rolls the transaction back. */
 function need<T>(result: Registered<T>): T {
-  if (result.outcome === 'refused') throw new Refusal(result.reason)
+  if (result.outcome === 'refused') throw new Refusal('invalid_request', result.reason)
   return result.value
 }

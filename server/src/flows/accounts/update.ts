@@ -13,7 +13,8 @@ import { recordEvent } from '../../store/audit/events.ts'
 import { lockByName } from '../../store/postgres/advisory-locks.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
-import { actorOf, asAdministratorOrKey, type By, type ByKey, checkMayGive, type Forbidden } from './administrator.ts'
+import { noteOperatorChange } from '../operator/by-command-line.ts'
+import { actorOf, asAdministratorOrKey, type By, type ByCaller, checkMayGive, type Forbidden } from './administrator.ts'
 import { endOldAddress, keepAddress, requestAddress } from './change-address.ts'
 import { hasSignInMethod, lockMember, type NotFound, type TooMany } from './give-access.ts'
 
@@ -55,8 +56,8 @@ export type UserChanged =
   | Forbidden
 
 export function updateUser(
-  context: Pick<Context, 'db'>,
-  by: ByKey,
+  context: Pick<Context, 'db' | 'config'>,
+  by: ByCaller,
   userId: string,
   change: UserChange,
 ): Promise<UserChanged> {
@@ -75,8 +76,11 @@ export function updateUser(
     if (Object.keys(changed).length === 0) return { outcome: 'saved' }
     if (!(await saveHostProfile(tx, userId, next))) return { outcome: 'exists' }
     if (!(await saveExternalId(tx, userId, next.externalId))) return { outcome: 'exists' }
-    if ('email' in changed) await endOldAddress(tx, userId)
     await recordEvent(tx, { kind: 'user.updated', actor, accountId: account.id, userId, detail: { changed } })
+    if ('email' in changed) {
+      await endOldAddress(tx, userId)
+      await noteOperatorChange(tx, context.config, { actor, account, change: 'create', user: { ...member, email } })
+    }
     return { outcome: 'saved' }
   })
 }
@@ -84,7 +88,7 @@ export function updateUser(
 /** The address that the user has from now on: a new one may have to be confirmed first. */
 async function setAddress(
   tx: Transaction,
-  by: ByKey,
+  by: ByCaller,
   member: Member,
   wished: string,
 ): Promise<string | Exclude<UserChanged, { outcome: 'saved' }>> {

@@ -1,26 +1,37 @@
-/**
- * Applications of an account, managed by its administrators in the console. Command line: flows/applications/manage.ts.
- */
+/** Applications of an account, managed by its administrators in the console, by a management key or on the command line. */
 import { MAX_LIVE_SECRETS } from '../../core/applications/application.ts'
 import { type ApplicationSettings, type SettingsProblem, settingsProblem } from '../../core/applications/settings.ts'
 import { MAX_UNVETTED_APPLICATIONS } from '../../core/applications/vetting.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { createApplicationSecret, digestApplicationSecret } from '../../secrets/application-secret.ts'
+import type { Keyset } from '../../secrets/keyset.ts'
 import { createId } from '../../secrets/random.ts'
-import { insertApplication, markApplicationChanged, setDeleted } from '../../store/applications/applications.ts'
+import {
+  insertApplication,
+  insertSecret,
+  markApplicationChanged,
+  setDeleted,
+} from '../../store/applications/applications.ts'
 import { lockOwnApplication, readOwnApplication, revokeSecret, saveSettings } from '../../store/applications/own.ts'
 import { deleteProposal, readProposal } from '../../store/applications/proposals.ts'
 import { readScopeFacts } from '../../store/applications/scopes.ts'
 import { countUnvettedApplications, insertVetting } from '../../store/applications/vettings.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import { revokeGrants } from '../../store/grants/grants.ts'
+import type { Transaction } from '../../store/postgres/postgres.ts'
 import { actorOf, asAdministratorOrKey, type By, type Forbidden } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
-import { addSecret } from './manage.ts'
 import { proposeProfile } from './proposals.ts'
 import { isNameTaken } from './reserved-names.ts'
 import { endTestModeOf } from './test-mode.ts'
 
-export type NewOwnApplication = ApplicationSettings & { readonly public: boolean }
+export type NewOwnApplication = ApplicationSettings & {
+  readonly public: boolean
+  readonly pkceRequired?: boolean
+  readonly resourceServer?: boolean
+  /** As if an operator had approved it. */
+  readonly approved?: boolean
+}
 
 export type RegistrationResult =
   /** The secret is returned here only; null for a public application. */
@@ -30,23 +41,24 @@ export type RegistrationResult =
   | { readonly outcome: 'too_many_unvetted' }
   | Forbidden
 
-export function registerApplication(context: Context, by: By, wish: NewOwnApplication): Promise<RegistrationResult> {
+export function registerApplication(
+  context: Pick<Context, 'db' | 'config'>,
+  by: By,
+  wish: NewOwnApplication,
+): Promise<RegistrationResult> {
   return asAdministratorOrKey(context, by, async (tx, account): Promise<RegistrationResult> => {
     const problem = settingsProblem(wish, await readScopeFacts(tx, wish.allowedScopes))
     if (problem) return { outcome: 'unfit', problem }
     if (await isNameTaken(tx, account.id, wish.name)) return NAME_TAKEN
-    const unvetted = await countUnvettedApplications(tx, account.id)
-    if (unvetted >= MAX_UNVETTED_APPLICATIONS) return { outcome: 'too_many_unvetted' }
+    const { approved = false, resourceServer = false } = wish
+    if (!approved && (await countUnvettedApplications(tx, account.id)) >= MAX_UNVETTED_APPLICATIONS)
+      return { outcome: 'too_many_unvetted' }
     const id = createId('app')
-    await insertApplication(tx, {
-      ...wish,
-      id,
-      accountId: account.id,
-      pkceRequired: wish.public,
-      resourceServer: false,
-    })
-    await insertVetting(tx, id)
-    const secret = wish.public ? null : (await addSecret(tx, context.config.keys, id)).secret
+    // A public application has no secret: only PKCE binds the code exchange to it.
+    const pkceRequired = wish.public || (wish.pkceRequired ?? false)
+    await insertApplication(tx, { ...wish, id, accountId: account.id, pkceRequired, resourceServer })
+    if (!approved) await insertVetting(tx, id)
+    const secret = wish.public ? null : (await addSecret(tx, context.config.keys, id, null)).secret
     const about = { actor: actorOf(by), accountId: account.id, applicationId: id }
     await recordEvent(tx, { kind: 'application.created', ...about })
     return { outcome: 'registered', id, secret }
@@ -99,10 +111,7 @@ export type SecretResult =
   | { readonly outcome: 'not_found' | 'public' | 'too_many' }
   | Forbidden
 
-/**
- * Adds a secret next to the existing ones. Unlike on the command line, none is revoked automatically: devices that use
- * it would stop working.
- */
+/** Adds a secret next to the existing ones. None is revoked automatically: devices that use it would stop working. */
 export function addOwnSecret(context: Context, by: By, id: string, label: string | null): Promise<SecretResult> {
   return asAdministratorOrKey(context, by, async (tx, account): Promise<SecretResult> => {
     const application = await readOwnApplication(tx, account.id, id)
@@ -115,6 +124,20 @@ export function addOwnSecret(context: Context, by: By, id: string, label: string
     await recordEvent(tx, { kind: 'application.secret_rotated', ...about, detail: { revokedSecrets: [] } })
     return { outcome: 'added', ...added }
   })
+}
+
+/** Returns the plain secret, which cannot be read again. */
+async function addSecret(
+  tx: Transaction,
+  keys: Keyset,
+  applicationId: string,
+  label: string | null,
+): Promise<{ readonly id: string; readonly secret: string }> {
+  const id = createId('sec')
+  const secret = createApplicationSecret()
+  const digest = digestApplicationSecret(keys, secret)
+  await insertSecret(tx, applicationId, { id, keyId: keys.signing.id, digest, label })
+  return { id, secret }
 }
 
 export type SecretRemoval = { readonly outcome: 'revoked' | 'not_found' | 'last' } | Forbidden

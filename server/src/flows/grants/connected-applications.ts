@@ -15,7 +15,7 @@ import {
   type ListedGrantColumn,
   listGrants,
 } from '../../store/grants/listed.ts'
-import { actorOf, type ByKey } from '../accounts/administrator.ts'
+import { actorOf, type ByCaller } from '../accounts/administrator.ts'
 import type { Context } from '../context.ts'
 import { refreshLimits } from './refresh.ts'
 import { revokeGrant } from './revoke.ts'
@@ -141,7 +141,7 @@ export async function removeGrant(context: Pick<Context, 'db'>, removal: Removal
 }
 
 /** The same by a management key. */
-export function removeGrantByKey(context: Pick<Context, 'db'>, by: ByKey, grantId: string): Promise<RemovalResult> {
+export function removeGrantByKey(context: Pick<Context, 'db'>, by: ByCaller, grantId: string): Promise<RemovalResult> {
   return context.db.transaction(async (tx) => {
     const grant = isGrantId(grantId) ? await findListedGrant(tx, by.accountId, grantId) : null
     if (!grant || !(await revokeGrant(tx, actorOf(by), grant, 'removed_by_administrator'))) return NOT_FOUND

@@ -12,12 +12,13 @@ import {
   markManagementKeyUsed,
   markNetworkMailed,
 } from '../../store/manage/keys.ts'
+import { type Caller, isCommandLine } from '../accounts/administrator.ts'
 import { notifyAdministrators } from '../accounts/notify-administrators.ts'
 import type { Context } from '../context.ts'
-import { hasOperators } from './keys.ts'
+import { hasOperators } from '../operator/operator.ts'
 
 export type Authentication =
-  | { readonly outcome: 'accepted'; readonly key: ManagementKey }
+  | { readonly outcome: 'accepted'; readonly caller: Caller }
   | { readonly outcome: 'not_valid' | 'insufficient_scope' }
 
 /** `text`: null if the request has none. `address`: null if it cannot be determined. */
@@ -44,7 +45,8 @@ export async function authenticateKey(
   if (!usedLately || keyId !== keys.signing.id)
     await markManagementKeyUsed(context.db, key.id, network, digests, digestManagementKey(keys, text ?? ''))
   if (newNetwork && network !== null) await noteNetwork(context, key, network)
-  if (allows(key.scopes, needed)) return { outcome: 'accepted', key }
+  const { id, accountId, scopes } = key
+  if (allows(scopes, needed)) return { outcome: 'accepted', caller: { actor: byManagementKey(id), accountId, scopes } }
   countRefusedKey(context, key, address, needed)
   return { outcome: 'insufficient_scope' }
 }
@@ -100,15 +102,15 @@ async function isOfOperators(context: Pick<Context, 'db' | 'config'>, { accountI
 }
 
 /**
- * The account that a request names by id or slug. Null if there is none, the key does not reach it, or it is the
- * operators' account: indistinguishable.
+ * The account that a request names by id or slug. Null if there is none or the caller does not reach it, as no key
+ * reaches the operators' account: indistinguishable.
  */
 export async function findManagedAccount(
   context: Pick<Context, 'db' | 'config'>,
-  key: Pick<ManagementKey, 'accountId'>,
+  caller: Caller,
   name: string,
 ): Promise<Account | null> {
   const account = await (name.startsWith('acc_') ? readAccount(context.db, name) : findAccount(context.db, name))
-  if (!account || hasOperators(context.config, account)) return null
-  return key.accountId === null || key.accountId === account.id ? account : null
+  if (!account || (hasOperators(context.config, account) && !isCommandLine(caller))) return null
+  return caller.accountId === null || caller.accountId === account.id ? account : null
 }

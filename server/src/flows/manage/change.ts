@@ -1,17 +1,17 @@
 /**
- * Changes by the management API. The flow that makes a change is the one of the consoles or of the command line; here
- * it runs within one transaction together with the record of the request, so that a repeated request changes nothing.
+ * Changes by the management API. The flow that makes a change is the one of the consoles; here it runs within one
+ * transaction together with the record of the request, so that a repeated request changes nothing.
  */
 import { hash } from 'node:crypto'
+import type { Actor } from '../../core/audit/actor.ts'
 import { decryptResponse, encryptResponse } from '../../secrets/manage/stored-response.ts'
 import { nameNetwork } from '../../store/audit/events.ts'
-import type { ManagementKey } from '../../store/manage/keys.ts'
 import { findRequest, insertRequest, type RequestName, saveResponse } from '../../store/manage/requests.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
 import type { Context } from '../context.ts'
 
 export type ChangeRequest = {
-  readonly key: Pick<ManagementKey, 'id'>
+  readonly actor: Pick<Actor, 'id'>
   /** Of the program; every event of the change names it. */
   readonly network: string | null
   /** Null: the request is not recorded. */
@@ -56,7 +56,7 @@ class DryRun extends Error {
 async function changeOnce<T>(
   context: Context,
   tx: Transaction,
-  { key, network, idempotencyKey, content, dryRun }: ChangeRequest,
+  { actor, network, idempotencyKey, content, dryRun }: ChangeRequest,
   work: (inside: Context) => Promise<T>,
 ): Promise<Changed<T>> {
   const inside = joining(context, tx)
@@ -65,7 +65,7 @@ async function changeOnce<T>(
   if (idempotencyKey === null) return { outcome: 'done', value: await work(inside) }
   const { keys } = context.config
   // A hash without a server key, so that a repeated request is recognised after a key rotation.
-  const name: RequestName = { managementKeyId: key.id, idempotencyKey: hash('sha256', idempotencyKey, 'base64url') }
+  const name: RequestName = { managementKeyId: actor.id, idempotencyKey: hash('sha256', idempotencyKey, 'base64url') }
   const fingerprint = hash('sha256', content, 'base64url')
   if (!(await insertRequest(tx, name, fingerprint))) {
     const known = await findRequest(tx, name)
@@ -79,6 +79,6 @@ async function changeOnce<T>(
 }
 
 /** A context whose flows read and write within the transaction. */
-export function joining(context: Context, tx: Transaction): Context {
+export function joining<C extends Pick<Context, 'db'>>(context: C, tx: Transaction): C {
   return { ...context, db: { ...context.db, query: tx.query, transaction: (work) => work(tx) } }
 }

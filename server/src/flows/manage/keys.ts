@@ -14,7 +14,7 @@ import type { Keyset } from '../../secrets/keyset.ts'
 import { createManagementKey, digestManagementKey } from '../../secrets/manage/key.ts'
 import { createId } from '../../secrets/random.ts'
 import { networks } from '../../setting-texts.ts'
-import { type Account, findAccount } from '../../store/accounts/accounts.ts'
+import { findAccount } from '../../store/accounts/accounts.ts'
 import { recordEvent } from '../../store/audit/events.ts'
 import {
   insertManagementKey,
@@ -25,6 +25,7 @@ import {
 } from '../../store/manage/keys.ts'
 import type { Postgres, Transaction } from '../../store/postgres/postgres.ts'
 import { done, type Registered, refused } from '../accounts/register.ts'
+import { hasOperators } from '../operator/operator.ts'
 
 export type KeyWish = {
   /** Slug of the only account that the key reaches; null: the whole service. */
@@ -77,10 +78,6 @@ export function createKey(maker: KeyMaker, wish: KeyWish): Promise<Registered<Cr
     await record(tx, maker.actor, 'management_key.created', { id, accountId }, { scopes, ...limits })
     return shown(tx, id, key)
   })
-}
-
-export function hasOperators({ operatorAccount }: Pick<KeyMaker, 'operatorAccount'>, account: Account): boolean {
-  return account.hasOperators || account.slug === operatorAccount
 }
 
 /** Null: too many, or something else than networks. */

@@ -1,9 +1,8 @@
-/** Creating a user by the management API or SCIM: with or without an invitation, own or of the host service. */
+/** Creating a user by the management API, SCIM or the command line: with or without an invitation, own or of the host service. */
 import { isExternalId } from '../../core/accounts/account.ts'
 import { readEmail } from '../../core/sign-in/email.ts'
 import { originOfNewUsers } from '../../core/sign-in/origin.ts'
 import { createId } from '../../secrets/random.ts'
-import type { Account } from '../../store/accounts/accounts.ts'
 import { isAddressTaken } from '../../store/accounts/address-changes.ts'
 import { insertUser, saveHostProfile } from '../../store/accounts/users.ts'
 import { unknownScopes } from '../../store/applications/scopes.ts'
@@ -12,14 +11,16 @@ import type { Transaction } from '../../store/postgres/postgres.ts'
 import {
   type Administrator,
   asAdministratorOrKey,
-  type ByKey,
+  type ByCaller,
   checkMayGive,
   type Forbidden,
 } from '../accounts/administrator.ts'
 import { announceAdministrator } from '../accounts/announce-administrator.ts'
 import { type ChosenRoles, chooseRoles, inviteUser, type NotFound, type TooMany } from '../accounts/give-access.ts'
 import type { Context } from '../context.ts'
-import { ruleOf } from '../sign-in/origin.ts'
+import { noteOperatorChange } from '../operator/by-command-line.ts'
+import { hasOperators } from '../operator/operator.ts'
+import type { OriginSettings } from '../sign-in/origin.ts'
 
 export type NewManagedUser = {
   readonly email: string
@@ -41,16 +42,18 @@ export type ManagedUserResult =
 const NO_ROLES: ChosenRoles = { roleIds: [], administrator: false }
 
 export function createManagedUser(
-  context: Context,
-  by: ByKey,
-  account: Account,
+  context: Pick<Context, 'db'> & OriginSettings,
+  by: ByCaller,
   wish: NewManagedUser,
 ): Promise<ManagedUserResult> {
-  const origin = originOfNewUsers(ruleOf(context, { slug: account.slug, provider: 'off' }))
-  return asAdministratorOrKey(context, by, async (tx, { id: accountId }, key): Promise<ManagedUserResult> => {
+  return asAdministratorOrKey(context, by, async (tx, account, key): Promise<ManagedUserResult> => {
+    const accountId = account.id
+    const operators = hasOperators(context.config, account)
+    const origin = originOfNewUsers({ operators, handOver: context.config.signInUrl !== null })
     const email = readEmail(wish.email)
     if (email === null) return { outcome: 'email' }
     const { externalId } = wish
+    if (operators && externalId !== null) return { outcome: 'external_id' }
     if (externalId === null ? origin === 'host' : !isExternalId(externalId)) return { outcome: 'external_id' }
     if (wish.name !== null && (wish.name === '' || wish.name.length > 200)) return { outcome: 'name' }
     if ((await unknownScopes(tx, wish.permissions)).length > 0) return { outcome: 'scope' }
@@ -70,6 +73,8 @@ export function createManagedUser(
     const { name } = wish
     if (name !== null || permissions.length > 0) await saveHostProfile(tx, userId, { email, name, permissions })
     if (administrator) await announceAdministrator(tx, key.actor, { id: userId, accountId })
+    const user = { id: userId, email, administrator }
+    await noteOperatorChange(tx, context.config, { actor: key.actor, account, change: 'create', user })
     return { outcome: 'created', userId }
   })
 }

@@ -1,4 +1,5 @@
 /** Guard for everything that only an operator may do: such as reviewing applications. */
+import type { Config } from '../../config.ts'
 import type { Account } from '../../store/accounts/accounts.ts'
 import type { User } from '../../store/accounts/users.ts'
 import type { Transaction } from '../../store/postgres/postgres.ts'
@@ -21,4 +22,12 @@ export function asOperator<T>(
 
 export function isOperatorsAccount({ config }: Pick<Context, 'config'>, { slug }: Pick<Account, 'slug'>): boolean {
   return slug === config.operatorAccount
+}
+
+/** Also an account that was the operators' when the service last started, and is not in this environment. */
+export function hasOperators(
+  { operatorAccount }: Pick<Config, 'operatorAccount'>,
+  { slug, hasOperators }: Pick<Account, 'slug' | 'hasOperators'>,
+): boolean {
+  return hasOperators || slug === operatorAccount
 }

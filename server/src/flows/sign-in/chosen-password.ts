@@ -24,19 +24,13 @@ export async function refuseChoice(
 ): Promise<RefusedChoice | null> {
   const taken = context.passwordChoices.take(by, MAX_CHOICES)
   if (!taken.passed) return { outcome: 'locked', waitMs: taken.waitMs }
-  const problem = await problemOfPassword(given, { email, names: publicNames(context, account) })
+  const isCommon = await loadCommonPasswords()
+  const known = [PRODUCT, email, ...publicNames(context, account)]
+  const problem = passwordProblem(given, (password) => isCommon(password, known))
   return problem && { outcome: 'unfit', problem }
 }
 
-/** `names`: of the account and the service. Anyone can know them, like the e-mail address. */
-export async function problemOfPassword(
-  given: { readonly password: string; readonly again: string },
-  user: { readonly email: string; readonly names: readonly string[] },
-): Promise<PasswordProblem | null> {
-  const isCommon = await loadCommonPasswords()
-  return passwordProblem(given, (password) => isCommon(password, [PRODUCT, user.email, ...user.names]))
-}
-
+/** Anyone can know them, like the e-mail address. */
 function publicNames({ config }: Context, account: HostAccount): readonly string[] {
   return [config.serviceName, account.slug, account.name, new URL(config.publicUrl).hostname]
 }

@@ -1,6 +1,6 @@
 /** Accounts in the management API. */
-import { byManagementKey } from '../../core/audit/actor.ts'
 import { Refusal } from '../../core/refusal.ts'
+import { isCommandLine } from '../../flows/accounts/administrator.ts'
 import { closeAccount as closeFor } from '../../flows/accounts/close.ts'
 import { addAccount } from '../../flows/accounts/register.ts'
 import { updateAccount } from '../../flows/accounts/update.ts'
@@ -55,8 +55,9 @@ export const listAccounts = endpoint({
     query: { ...pageQuery, external_id: optional(text('Only the account with this external id.')) },
     answers: { 200: { description: 'A page of accounts.', body: listBody(accountBody) } },
   },
-  handle: async ({ context, request, key }) => {
-    const wish = { ...readPage(request, SLUG), externalId: readFilter(request, 'external_id'), only: key.accountId }
+  handle: async ({ context, request, caller }) => {
+    const filter = { externalId: readFilter(request, 'external_id'), only: caller.accountId }
+    const wish = { ...readPage(request, SLUG), ...filter, operators: isCommandLine(caller) }
     const { lines, after } = await listManagedAccounts(context.db, context.config.operatorAccount, wish)
     return pageOf(lines.map(renderAccount), after)
   },
@@ -76,14 +77,13 @@ export const createAccount = endpoint({
     answers: { 201: { description: 'It is created.', body: accountBody } },
     refusals: ['conflict'],
   },
-  handle: async ({ context, request, key }) => {
-    if (key.accountId !== null) throw new Refusal('insufficient_scope', 'A key of one account creates no accounts.')
+  handle: async ({ context, request, caller }) => {
+    if (caller.accountId !== null) throw new Refusal('insufficient_scope', 'A key of one account creates no accounts.')
     const { slug, name, external_id = null } = parseBody(newAccount, request.json())
-    if (slug === context.config.operatorAccount)
+    if (slug === context.config.operatorAccount && !isCommandLine(caller))
       throw new Refusal('conflict', 'This is the slug of the operators’ account.')
     const wish = { slug, name, externalId: external_id }
-    const actor = byManagementKey(key.id)
-    const { id } = registered(await context.db.transaction((tx) => addAccount(tx, wish, actor)))
+    const { id } = registered(await context.db.transaction((tx) => addAccount(tx, wish, caller.actor)))
     return { status: 201, resource: renderAccount((await readAccount(context.db, id)) ?? notFound('account')) }
   },
 })
@@ -139,8 +139,8 @@ export const closeAccount = accountEndpoint({
     refusals: ['not_found', 'conflict', 'precondition_failed'],
   },
   current,
-  handle: async ({ context, key, by }) => {
-    if (key.accountId !== null) throw new Refusal('insufficient_scope', 'A key of one account closes no accounts.')
+  handle: async ({ context, caller, by }) => {
+    if (caller.accountId !== null) throw new Refusal('insufficient_scope', 'A key of one account closes no accounts.')
     const result = await closeFor(context, by)
     return result.outcome === 'closed' ? { status: 204 } : refuse(result)
   },

@@ -1,13 +1,10 @@
 /** Applications of an account and their secrets in the management API. */
 import { explainSettings } from '../../core/applications/settings-in-words.ts'
-import { byManagementKey } from '../../core/audit/actor.ts'
 import { Refusal } from '../../core/refusal.ts'
-import { createApplication as create } from '../../flows/applications/manage.ts'
 import {
   addOwnSecret,
   changeSettings,
   deleteOwnApplication,
-  type NewOwnApplication,
   registerApplication,
   revokeOwnSecret,
 } from '../../flows/applications/own.ts'
@@ -16,7 +13,7 @@ import { type Body, boolean, nullable, oneOf, optional, text, texts } from '../s
 import { parseBody } from './body.ts'
 import { type AskedOfAccount, accountEndpoint, type Resource } from './endpoint.ts'
 import { listBody, moment, momentField, pageOf, pageQuery, readPage } from './paging.ts'
-import { notFound, refuse, registered } from './refused.ts'
+import { notFound, refuse } from './refused.ts'
 
 const settings = {
   name: text('The name that users see.', { examples: ['Order Printer'] }),
@@ -181,24 +178,26 @@ export const createApplication = accountEndpoint({
   },
 })
 
-async function register({ context, request, key, account, by }: AskedOfAccount) {
+async function register({ context, request, caller, by }: AskedOfAccount) {
   const given = parseBody(newApplication, request.json())
-  const wish: NewOwnApplication = {
+  const ofService = caller.accountId === null
+  const { public: withoutSecret = false, resource_server: resourceServer = false } = given
+  if (resourceServer && !ofService)
+    throw new Refusal('invalid_request', 'Only a key of the service registers resource servers.')
+  if (resourceServer && withoutSecret)
+    throw new Refusal('invalid_request', 'A resource server proves itself with a secret, so it cannot be public.')
+  const result = await registerApplication(context, by, {
     name: given.name,
     allowedScopes: given.allowed_scopes,
     defaultScopes: given.default_scopes ?? given.allowed_scopes,
     requiredScopes: given.required_scopes ?? [],
     deviceFlow: given.device_flow ?? true,
     redirectUris: given.redirect_uris ?? [],
-    public: given.public ?? false,
-  }
-  const { pkce_required: pkceRequired = false, resource_server: resourceServer = false } = given
-  if (key.accountId === null) {
-    const application = { ...wish, account: account.slug, pkceRequired, resourceServer }
-    return registered(await create(context.db, context.config.keys, application, byManagementKey(key.id)))
-  }
-  if (resourceServer) throw new Refusal('invalid_request', 'Only a key of the service registers resource servers.')
-  const result = await registerApplication(context, by, wish)
+    public: withoutSecret,
+    pkceRequired: given.pkce_required ?? false,
+    resourceServer,
+    approved: ofService,
+  })
   if (result.outcome === 'unfit') throw new Refusal('invalid_request', explainSettings(result.problem))
   return result.outcome === 'registered' ? result : refuse(result)
 }

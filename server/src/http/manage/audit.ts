@@ -52,22 +52,22 @@ export const listAuditEvents = endpoint({
     refusals: ['not_found'],
   },
   handle: async (asked) => {
-    const { context, request, key } = asked
+    const { context, request, caller } = asked
     const { after, lines } = readPage(request, /^\d{1,15}$/)
     const accountId = await accountOf(asked)
     const wish = { after: Number(after ?? 0), lines, accountId }
     const page = await listChain(context.db, context.config.operatorAccount, wish)
     return pageOf(
-      page.events.map((event) => renderEvent(event, key.accountId !== null)),
+      page.events.map((event) => renderEvent(event, caller.accountId !== null)),
       String(page.after),
     )
   },
 })
 
-async function accountOf({ context, request, key }: Asked): Promise<string | null> {
+async function accountOf({ context, request, caller }: Asked): Promise<string | null> {
   const name = readFilter(request, 'account')
-  if (name === null) return key.accountId
-  const account = await findManagedAccount(context, key, name)
+  if (name === null) return caller.accountId
+  const account = await findManagedAccount(context, caller, name)
   if (!account) throw new Refusal('not_found', 'The key reaches no such account.')
   return account.id
 }

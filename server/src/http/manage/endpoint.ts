@@ -1,22 +1,21 @@
 /**
  * Common part of all endpoints of the management API: authentication, lookup of the account, `Idempotency-Key`, dry run
- * and `If-Match`. Each endpoint adds a handler that calls one flow and renders the outcome. docs/management.md.
+ * and `If-Match`. Each endpoint adds a function that calls one flow and renders the outcome. docs/management.md.
  */
 import { hash } from 'node:crypto'
 import type { ManagementScope } from '../../core/manage/key.ts'
 import { MissingScope } from '../../core/manage/missing-scope.ts'
 import { networkOf } from '../../core/network.ts'
 import { Refusal, type RefusalCode } from '../../core/refusal.ts'
-import type { ByKey } from '../../flows/accounts/administrator.ts'
+import { type ByCaller, type Caller, isCommandLine } from '../../flows/accounts/administrator.ts'
 import type { Context } from '../../flows/context.ts'
 import { authenticateKey, countRefusedKey, findManagedAccount } from '../../flows/manage/authenticate.ts'
 import { makeChange } from '../../flows/manage/change.ts'
 import { type Account, lockAccount } from '../../store/accounts/accounts.ts'
-import type { ManagementKey } from '../../store/manage/keys.ts'
 import type { Answer } from '../answer.ts'
 import { insufficientScope, invalidCredential, readBearer } from '../grants/bearer.ts'
 import type { Operation } from '../openapi/operation.ts'
-import type { ApiRequest, Endpoint, Handler, Method } from '../route.ts'
+import type { ApiRequest, Endpoint, Method } from '../route.ts'
 import { boolean, optional, type Properties, text } from '../schema.ts'
 
 /** Representation of a resource, as it is written to the response. */
@@ -26,12 +25,12 @@ export type Asked = {
   /** For changes: every flow joins the transaction of the request. */
   readonly context: Context
   readonly request: ApiRequest
-  readonly key: ManagementKey
+  readonly caller: Caller
   readonly dryRun: boolean
 }
 
 /** With the account that the path names. */
-export type AskedOfAccount = Asked & { readonly account: Account; readonly by: ByKey }
+export type AskedOfAccount = Asked & { readonly account: Account; readonly by: ByCaller }
 
 /** Only a single `resource` has a version (`ETag`); lists have none. */
 export type Outcome =
@@ -56,11 +55,16 @@ type Given = {
 
 const MANAGE: Style = { dialect: 'manage', render: renderManaged }
 
+export type ManagementEndpoint = Endpoint & {
+  /** Trusts the caller, without authentication: in `handler` it is the key of the request, in in-process.ts the command line. */
+  readonly perform: (context: Context, request: ApiRequest, caller: Caller) => Promise<Answer>
+}
+
 /** An endpoint of the whole service. */
 export function endpoint(
   given: Given & { readonly handle: (asked: Asked) => Promise<Outcome> },
   style = MANAGE,
-): Endpoint {
+): ManagementEndpoint {
   return build(given, style, given.handle)
 }
 
@@ -71,21 +75,24 @@ export type AccountGiven = Given & {
 }
 
 /** An endpoint of one account, which the path names. */
-export function accountEndpoint(given: AccountGiven, style = MANAGE): Endpoint {
+export function accountEndpoint(given: AccountGiven, style = MANAGE): ManagementEndpoint {
   return build(given, style, async (asked) => {
-    const name = asked.request.segments.account ?? asked.key.accountId ?? ''
-    const found = await findManagedAccount(asked.context, asked.key, name)
+    const { caller } = asked
+    const name = asked.request.segments.account ?? caller.accountId ?? ''
+    const found = await findManagedAccount(asked.context, caller, name)
     // Changes of one account wait here, so that the version which If-Match names is the current one.
     const account = found && given.method !== 'GET' ? await lock(asked.context, found) : found
-    if (!account) {
-      countRefusedKey(asked.context, asked.key, asked.request.address(), 'account')
-      throw new Refusal('not_found', 'The key reaches no such account.')
-    }
-    const { id: managementKeyId, label, scopes } = asked.key
-    const inAccount = { ...asked, account, by: { managementKeyId, label, accountId: account.id, scopes } }
+    if (!account) throw noAccount(asked, name)
+    const inAccount = { ...asked, account, by: { ...caller, accountId: account.id } }
     if (given.current) checkVersion(asked.request, await given.current(inAccount))
     return given.handle(inAccount)
   })
+}
+
+function noAccount({ context, request, caller }: Asked, name: string): Refusal {
+  if (isCommandLine(caller)) return new Refusal('not_found', `There is no account "${name}".`)
+  countRefusedKey(context, { ...caller, id: caller.actor.id }, request.address(), 'account')
+  return new Refusal('not_found', 'The key reaches no such account.')
 }
 
 function lock(context: Context, { id }: Account): Promise<Account | null> {
@@ -115,13 +122,19 @@ const dryRunQuery = {
 
 const etag = { ETag: optional(text('The version, for `If-Match`.')) }
 
-function build(given: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): Endpoint {
+function build(given: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): ManagementEndpoint {
   const { method, path, scope, operation } = given
+  const perform: ManagementEndpoint['perform'] = async (context, request, caller) => {
+    if (method === 'GET') return style.render(await handle({ context, request, caller, dryRun: false }), false)
+    const outcome = await change(context, request, caller, `${method} ${path}`, handle)
+    return style.render(outcome, isDryRun(request))
+  }
   return {
     method,
     path,
     dialect: style.dialect,
-    handler: handlerOf(given, style, handle),
+    perform,
+    handler: (context, request) => authenticateAndPerform(context, request, scope, perform),
     operation: {
       ...operation,
       description: `${operation.description}\n\nScope: \`${scope}\`.`,
@@ -164,33 +177,30 @@ function withVersions(answers: Operation['answers']): Operation['answers'] {
   return Object.fromEntries(made)
 }
 
-function handlerOf({ method, path, scope }: Given, style: Style, handle: (asked: Asked) => Promise<Outcome>): Handler {
-  return async (context, request) => {
-    const presented = readBearer(request)
-    const authenticated = await authenticateKey(context, presented, scope, request.address())
-    if (authenticated.outcome === 'insufficient_scope') return lacking(new MissingScope(scope))
-    if (authenticated.outcome !== 'accepted') {
-      const message =
-        'The management key is missing, unknown, expired or revoked, or is not accepted from this network.'
-      return { ...invalidCredential(presented), message }
-    }
-    const { key } = authenticated
-    const run = () =>
-      method === 'GET'
-        ? handle({ context, request, key, dryRun: false })
-        : change(context, request, key, `${method} ${path}`, handle)
-    // Same fair queue as for new codes, with each key as a group: a busy key does not delay other keys.
-    const outcome = await context.load
-      .enqueue({ applicationId: key.id, network: key.id }, run)
-      .catch((error: unknown) => {
-        if (!(error instanceof MissingScope)) throw error
-        countRefusedKey(context, key, request.address(), error.scope)
-        return error
-      })
-    if (outcome instanceof MissingScope) return lacking(outcome)
-    if (outcome === 'shed') return { refusal: 'unavailable', retryAfterSeconds: 1 }
-    return style.render(outcome, method !== 'GET' && isDryRun(request))
+async function authenticateAndPerform(
+  context: Context,
+  request: ApiRequest,
+  scope: ManagementScope,
+  perform: ManagementEndpoint['perform'],
+): Promise<Answer> {
+  const presented = readBearer(request)
+  const authenticated = await authenticateKey(context, presented, scope, request.address())
+  if (authenticated.outcome === 'insufficient_scope') return lacking(new MissingScope(scope))
+  if (authenticated.outcome !== 'accepted') {
+    const message = 'The management key is missing, unknown, expired or revoked, or is not accepted from this network.'
+    return { ...invalidCredential(presented), message }
   }
+  const { caller } = authenticated
+  const { id } = caller.actor
+  // Same fair queue as for new codes, with each key as a group: a busy key does not delay other keys.
+  const answer = await context.load
+    .enqueue({ applicationId: id, network: id }, () => perform(context, request, caller))
+    .catch((error: unknown): Answer => {
+      if (!(error instanceof MissingScope)) throw error
+      countRefusedKey(context, { ...caller, id }, request.address(), error.scope)
+      return lacking(error)
+    })
+  return answer === 'shed' ? { refusal: 'unavailable', retryAfterSeconds: 1 } : answer
 }
 
 function lacking({ scope, message }: MissingScope): Answer {
@@ -200,15 +210,15 @@ function lacking({ scope, message }: MissingScope): Answer {
 async function change(
   context: Context,
   request: ApiRequest,
-  key: ManagementKey,
+  caller: Caller,
   route: string,
   handle: (asked: Asked) => Promise<Outcome>,
 ): Promise<Outcome> {
   const idempotencyKey = route.startsWith('POST ') ? readIdempotencyKey(request) : null
   const content = JSON.stringify([route, request.segments, request.json()])
   const dryRun = isDryRun(request)
-  const wished = { key, network: networkOf(request.address()), idempotencyKey, content, dryRun }
-  const changed = await makeChange(context, wished, (inside) => handle({ context: inside, request, key, dryRun }))
+  const wished = { actor: caller.actor, network: networkOf(request.address()), idempotencyKey, content, dryRun }
+  const changed = await makeChange(context, wished, (inside) => handle({ context: inside, request, caller, dryRun }))
   if (changed.outcome === 'done') return changed.value
   throw new Refusal(
     'conflict',

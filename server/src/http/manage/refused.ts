@@ -32,6 +32,7 @@ const REFUSED: Readonly<Record<string, Refused>> = {
   too_many: ['too_many_requests', 'There are too many of them, or too many were sent within the hour.'],
   too_many_unvetted: ['conflict', 'The account has too many applications that no operator has approved.'],
   public: ['conflict', 'A public application has no secrets.'],
+  has_operators: ['conflict', 'The operators’ account cannot be closed.'],
   had_operators: ['conflict', 'Its users decided as operators: reviews and changes of operators refer to them.'],
   was_operator: ['conflict', 'The user decided as an operator: reviews and changes of operators refer to them.'],
   last: ['conflict', 'The last secret cannot be revoked: add another one first.'],

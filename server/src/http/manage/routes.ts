@@ -12,6 +12,7 @@ import {
 } from './applications.ts'
 import { listAuditEvents } from './audit.ts'
 import { readManagementDescription } from './description.ts'
+import type { ManagementEndpoint } from './endpoint.ts'
 import { deleteGrant, listGrants } from './grants.ts'
 import { listReviews } from './reviews.ts'
 import { changeRole, createRole, deleteRole, listRoles, showRole } from './roles.ts'
@@ -28,7 +29,7 @@ import { changeScope, createScope, listScopes } from './scopes.ts'
 import { changeUser, createUser, deleteUser, listUsers, showUser } from './users.ts'
 import { createWebhook, deleteWebhook, listWebhooks } from './webhooks.ts'
 
-export const describedManagement: readonly Endpoint[] = [
+export const describedManagement: readonly ManagementEndpoint[] = [
   listAccounts,
   createAccount,
   showAccount,

@@ -139,7 +139,7 @@ export const createScimUser = accountEndpoint(
     },
     handle: async (asked) => {
       const profile = readWhole(asked)
-      const result = await createManagedUser(asked.context, asked.by, asked.account, {
+      const result = await createManagedUser(asked.context, asked.by, {
         email: profile.userName,
         name: profile.name ?? null,
         externalId: profile.externalId ?? null,

@@ -1,5 +1,4 @@
 /** The catalogue of scopes in the management API. */
-import { byManagementKey } from '../../core/audit/actor.ts'
 import { createScope as create } from '../../flows/accounts/register.ts'
 import { setScopeTitle } from '../../flows/applications/scope-catalogue.ts'
 import { readScopeCatalogue, readScopes, type Scope } from '../../store/applications/scopes.ts'
@@ -59,9 +58,9 @@ export const createScope = endpoint({
     refusals: ['conflict'],
   },
   handle: async (asked) => {
-    const { context, request, key } = asked
+    const { context, request, caller } = asked
     const { name, title, dangerous = false, device_flow: deviceFlow = true } = parseBody(newScope, request.json())
-    registered(await create(context.db, { name, title, dangerous, deviceFlow }, byManagementKey(key.id)))
+    registered(await create(context.db, { name, title, dangerous, deviceFlow }, caller.actor))
     return { status: 201, resource: await read(asked, name) }
   },
 })
@@ -80,11 +79,11 @@ export const changeScope = endpoint({
     refusals: ['not_found'],
   },
   handle: async (asked) => {
-    const { context, request, key } = asked
+    const { context, request, caller } = asked
     const name = request.segments.scope ?? ''
     const { title: wished } = parseBody({ title }, request.json())
-    const about = { actor: byManagementKey(key.id) }
-    const result = await context.db.transaction((tx) => setScopeTitle(tx, about, name, wished))
+    const { actor } = caller
+    const result = await context.db.transaction((tx) => setScopeTitle(tx, { actor }, name, wished))
     return result.outcome === 'saved' ? { status: 200, resource: await read(asked, name) } : refuse(result)
   },
 })

@@ -136,7 +136,7 @@ export const createUser = accountEndpoint({
   },
   handle: async (asked) => {
     const given = parseBody(newUser, asked.request.json())
-    const result = await createManagedUser(asked.context, asked.by, asked.account, {
+    const result = await createManagedUser(asked.context, asked.by, {
       email: given.email,
       name: given.name ?? null,
       externalId: given.external_id ?? null,

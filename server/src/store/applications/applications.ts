@@ -250,10 +250,6 @@ export async function listVouchedNames(db: Queryable, besides: string): Promise<
   return rows.map(({ name }) => name)
 }
 
-export async function setRedirects(tx: Transaction, id: string, redirectUris: readonly string[]): Promise<void> {
-  await tx.query('update applications set redirect_uris = $2 where id = $1', [id, redirectUris])
-}
-
 export type NewSecret = {
   readonly id: string
   readonly keyId: number
@@ -267,21 +263,6 @@ export async function insertSecret(tx: Transaction, applicationId: string, secre
      values ($1, $2, $3, $4, $5, now())`,
     [secret.id, applicationId, secret.keyId, secret.digest, secret.label],
   )
-}
-
-/** Keeps the newest `keep` live secrets and revokes the rest; returns the ids of the revoked ones. */
-export async function revokeOldestSecrets(
-  tx: Transaction,
-  applicationId: string,
-  keep: number,
-): Promise<readonly string[]> {
-  const { rows } = await tx.query<{ id: string }>(
-    `update application_secrets set revoked_at = now() where id in (
-       select id from application_secrets where application_id = $1 and revoked_at is null
-       order by created_at desc, id offset $2) returning id`,
-    [applicationId, keep],
-  )
-  return rows.map((row) => row.id)
 }
 
 /** No application changes until the transaction ends, except by it. */

@@ -17,19 +17,21 @@ export type AccountsWish = {
   readonly externalId: string | null
   /** Only this account; null: every one. */
   readonly only: string | null
+  /** The operators' account as well. */
+  readonly operators: boolean
 }
 
-/** Oldest first, without the operators' account. */
+/** Oldest first. */
 export async function listManagedAccounts(
   db: Queryable,
   operatorAccount: string | null,
-  { after, lines, externalId, only }: AccountsWish,
+  { after, lines, externalId, only, operators }: AccountsWish,
 ): Promise<TablePage<Account>> {
   const { beyond, order } = pageClauses(ACCOUNTS, { sort: 'created', descending: false, lines }, '$1')
   const { rows } = await db.query<AccountRow>(
-    `select ${ACCOUNT_COLUMNS} from accounts a where a.closed_at is null and not a.has_operators and a.slug is distinct from $2
-       and ($3::text is null or a.external_id = $3) and ($4::text is null or a.id = $4) and ${beyond} ${order}`,
-    [after, operatorAccount, externalId, only],
+    `select ${ACCOUNT_COLUMNS} from accounts a where a.closed_at is null
+       and ($5 or not a.has_operators and a.slug is distinct from $2) and ($3::text is null or a.external_id = $3) and ($4::text is null or a.id = $4) and ${beyond} ${order}`,
+    [after, operatorAccount, externalId, only, operators],
   )
   return cutPage(rows.map(accountFrom), ({ slug }) => slug, lines)
 }

@@ -1,14 +1,14 @@
 /** UC-16 to UC-18, UC-20: which applications may ask, by the policy of an account, of operators and of the scope catalogue, and under which name. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
-import { closeContext, createContext } from '../../../src/app.ts'
+import { callManagement, closeContext, createContext } from '../../../src/app.ts'
 import { createProgram } from '../../../src/cli/program.ts'
 import type { AccountPolicy } from '../../../src/core/accounts/policy.ts'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
-import { createScope } from '../../../src/flows/accounts/register.ts'
-import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
+import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeRegistration } from '../../rig/application-settings.ts'
 import { hostileNames } from '../../rig/corpora/hostile-names.ts'
+import { createApplication, createScope } from '../../rig/create.ts'
 import { post } from '../../rig/device.ts'
 import { statementsOf } from '../../rig/engines/statements.ts'
 import { type MadeApplication, makeAccount, makeApplication, makeEnvironment, makeUser } from '../../rig/make.ts'
@@ -130,7 +130,7 @@ describe('registration by an operator', () => {
       vi.stubEnv(name, value)
     }
     try {
-      const program = await createProgram({ serve: async () => undefined, createContext, closeContext })
+      const program = await createProgram({ serve: async () => undefined, createContext, closeContext, callManagement })
       await program.parseAsync(['node', 'latchkey', ...args, '--json'])
     } finally {
       vi.unstubAllEnvs()

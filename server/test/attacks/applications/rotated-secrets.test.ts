@@ -1,9 +1,8 @@
 /** AP-22: an application with two secrets loses one of them under load. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { addSecret } from '../../../src/flows/applications/manage.ts'
 import { revokeOwnSecret } from '../../../src/flows/applications/own.ts'
-import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
+import { rotateSecret } from '../../rig/create.ts'
 import { post } from '../../rig/device.ts'
 import { type ServerProcess, startServerProcess } from '../../rig/process/server-process.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -18,10 +17,7 @@ let nodes: ServerProcess[]
 let kept: string
 beforeAll(async () => {
   service = await startTestService()
-  kept = await service.context.db.transaction(async (tx) => {
-    await markApplicationChanged(tx, service.application.id)
-    return (await addSecret(tx, service.config.keys, service.application.id)).secret
-  })
+  kept = await rotateSecret(service.context, service.application.id)
   const environment = { DATABASE_URL: service.database.url, CODE_REQUESTS_PER_NETWORK: '0', OVERLOAD_DELAY: '0' }
   nodes = await Promise.all(Array.from({ length: NODES }, () => startServerProcess(environment)))
 })

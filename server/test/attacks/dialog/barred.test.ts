@@ -3,7 +3,6 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
 import type { AccountPolicy } from '../../../src/core/accounts/policy.ts'
 import { disablePerson, enablePerson } from '../../../src/flows/accounts/people.ts'
 import { savePolicy } from '../../../src/flows/accounts/policy.ts'
-import { createScope } from '../../../src/flows/accounts/register.ts'
 import {
   restoreApplication,
   setApplicationPublisher,
@@ -12,6 +11,7 @@ import {
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { askMe } from '../../rig/connect.ts'
+import { createScope } from '../../rig/create.ts'
 import { post } from '../../rig/device.ts'
 import {
   allow,

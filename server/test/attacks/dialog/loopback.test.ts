@@ -1,6 +1,6 @@
 /** Redirects of native applications: loopback addresses with a port that the operating system chose (RFC 8252). */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { setApplicationRedirects } from '../../../src/flows/applications/manage.ts'
+import { setRedirects } from '../../rig/create.ts'
 import { post } from '../../rig/device.ts'
 import { allow, dialogAddress, exchange, makeDialogApplication, makePkce, openQuestion } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication } from '../../rig/make.ts'
@@ -59,7 +59,7 @@ describe('a loopback redirect URI on another port than the registered one', () =
   it('is not redirected to once the registered one is removed', async () => {
     const other = await makeDialogApplication(service, { redirectUris: [CALLBACK, REGISTERED] })
     const { window } = await openQuestion(service, { application: other, parameters: withPkce(CHOSEN) })
-    await setApplicationRedirects(service.context.db, other.id, [CALLBACK])
+    await setRedirects(service.context, other.id, [CALLBACK])
     const { left } = await window.submit(window.account, '/dialog/decision', { decision: 'allow' })
     expect(left).toBeNull()
   })

@@ -1,8 +1,8 @@
 /** DG-01 to DG-06: redirect URIs that are not registered, and those that cannot be registered. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createApplication, setApplicationRedirects } from '../../../src/flows/applications/manage.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeRegistration } from '../../rig/application-settings.ts'
+import { createApplication, setRedirects } from '../../rig/create.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import { DialogWindow, dialogAddress, makeDialogApplication, makePkce, openQuestion } from '../../rig/dialog.ts'
 import { CALLBACK, type MadeApplication } from '../../rig/make.ts'
@@ -150,8 +150,8 @@ describe('registration', () => {
         redirectUris: [CALLBACK, uri],
       })
       const created = await createApplication(context.db, config.keys, wish)
-      const changed = await setApplicationRedirects(context.db, application.id, [uri, CALLBACK])
-      if (created.outcome !== 'refused' || changed.outcome !== 'refused') taken.push(uri)
+      const changed = await setRedirects(context, application.id, [uri, CALLBACK])
+      if (created.outcome !== 'refused' || changed !== 'unfit') taken.push(uri)
     })
     expect(taken).toEqual([])
     expect(await everyRow(service)).toEqual(before)

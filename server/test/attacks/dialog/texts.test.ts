@@ -1,8 +1,8 @@
 /** DG-07, DG-19, DG-20, DG-27: what an application may ask for, what it is answered, and texts that are more than texts. */
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { createApplication } from '../../../src/flows/applications/manage.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { makeRegistration } from '../../rig/application-settings.ts'
+import { createApplication } from '../../rig/create.ts'
 import { post, type WireAnswer } from '../../rig/device.ts'
 import {
   allow,

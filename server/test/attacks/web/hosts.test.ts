@@ -1,8 +1,8 @@
 /** TN-01, TN-06, TN-08: how a request selects its account, and which slugs are allowed. */
 import { connect as connectTo, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createAccount } from '../../../src/flows/accounts/register.ts'
 import { SESSION } from '../../../src/http/web/cookies.ts'
+import { createAccount } from '../../rig/create.ts'
 import { makeAccount } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { makeSignedInUser, type SignedInUser } from '../../rig/signed-in.ts'

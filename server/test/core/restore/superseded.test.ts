@@ -24,7 +24,6 @@ const OF_APPLICATIONS: readonly AuditKind[] = [
   'application.publisher_proven',
   'application.publisher_removed',
   'application.publisher_set',
-  'application.redirects_set',
 ]
 
 describe.each<[JournalledKind, readonly AuditKind[]]>([
@@ -38,7 +37,6 @@ describe.each<[JournalledKind, readonly AuditKind[]]>([
   ['account.provider_changed', ['account.provider_changed']],
   ['application.changed', OF_APPLICATIONS],
   ['application.publisher_lost', OF_APPLICATIONS],
-  ['application.redirects_set', OF_APPLICATIONS],
   ['application.test_mode_ended', ['application.test_mode_ended', 'application.test_mode_started']],
   ['application.vetting_withdrawn', ['application.vetting_withdrawn', 'application.vetted']],
   ['management_key.rotated', ['management_key.rotated']],

@@ -107,8 +107,8 @@ it('F08: a grant whose wait for the standby was cancelled is not confirmed; noth
 })
 
 it('F08: a change whose commit was not confirmed is answered by its repetition only when the standby has it', async () => {
-  const key = await makeManagementKey({ context, config: context.config })
-  const request = { key, network: null, idempotencyKey: 'once', content: 'POST /', dryRun: false }
+  const actor = await makeManagementKey({ context, config: context.config })
+  const request = { actor, network: null, idempotencyKey: 'once', content: 'POST /', dryRun: false }
   let runs = 0
   const change = () =>
     makeChange(context, request, async () => {

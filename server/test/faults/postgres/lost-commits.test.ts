@@ -5,11 +5,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { closeContext, createContext } from '../../../src/app.ts'
-import { restoreApplication, rotateSecret, suspendApplication } from '../../../src/flows/applications/manage.ts'
+import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { grantDeviceCode, rejectDeviceCode } from '../../../src/flows/device/decide.ts'
 import { enterUserCode } from '../../../src/flows/device/enter-code.ts'
 import { askVerify } from '../../races/issued-grants.ts'
+import { rotateSecret } from '../../rig/create.ts'
 import { Device } from '../../rig/device.ts'
 import { gates } from '../../rig/engines/gates.ts'
 import { type LosingPostgres, startLosingPostgres, WAYS } from '../../rig/engines/losing-postgres.ts'
@@ -105,8 +106,7 @@ describe.each(WAYS)('after %s', (way) => {
     // In the time that will be lost.
     expect((await suspendApplication(context.db, suspended.id, 'lost', true)).outcome).toBe('done')
     expect((await restoreApplication(context.db, restored.id, 'lost')).outcome).toBe('done')
-    const secret = await rotateSecret(context.db, context.config.keys, rotated.id)
-    const newSecret = { id: rotated.id, secret: secret.outcome === 'done' ? secret.value.secret : '' }
+    const newSecret = { id: rotated.id, secret: await rotateSecret(context, rotated.id) }
     const lostApplication = await newApplication()
     const lostKey = await accessKey(kept)
     await expect.poll(() => everywhere(requested(suspended)), SOON).toEqual(both('application_suspended'))

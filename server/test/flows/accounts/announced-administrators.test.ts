@@ -1,8 +1,8 @@
 /** Administrators whom the command line makes: the others are told, but for operators, who are told as such. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { enableByCommandLine } from '../../../src/flows/accounts/enable-user.ts'
-import { disablePerson } from '../../../src/flows/accounts/people.ts'
-import { createUser } from '../../../src/flows/accounts/register.ts'
+import { disablePerson, enablePerson } from '../../../src/flows/accounts/people.ts'
+import { markOperatorsAccount } from '../../../src/store/accounts/accounts.ts'
+import { byCommandLine, createUser } from '../../rig/create.ts'
 import { makeAccount, makeUser } from '../../rig/make.ts'
 import { makeManagementKey, manageClient } from '../../rig/manage.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -26,12 +26,13 @@ it('are mailed when they are created and when they are enabled, and no other use
   expect(await mailsOf(service, service.user)).toEqual(['administrator_made'])
   expect(await mailsOf(service, { id, email: 'new@acme.example' })).toEqual([])
   await disablePerson(service.context, service.user.id, id)
-  await enableByCommandLine(service.context.db, 'operators', { account: slug, email: 'new@acme.example' })
+  await enablePerson(service.context, await byCommandLine(service.context.db, slug), id)
   expect(await mailsOf(service, service.user)).toEqual(['administrator_made', 'administrator_made'])
 })
 
 it('of the operators are mailed as operators only', async () => {
   await makeAccount(service.context.db, { slug: 'operators' })
+  await markOperatorsAccount(service.context.db, 'operators')
   const operator = await makeUser(service.context.db, 'operators')
   await create('operators', 'second@operators.example', 'administrator')
   expect(await mailsOf(service, operator)).toEqual(['operator_change'])

@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { saveBranding } from '../../../src/flows/accounts/branding.ts'
 import { invitePerson } from '../../../src/flows/accounts/people.ts'
-import { createAccount } from '../../../src/flows/accounts/register.ts'
 import { sendDueMails } from '../../../src/flows/send-mails.ts'
+import { createAccount } from '../../rig/create.ts'
 import { type Mailbox, startMailbox } from '../../rig/network/mailbox.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 

@@ -1,7 +1,8 @@
 /** flows/applications/cache.ts: the copy of all applications follows PostgreSQL, also backwards. */
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { type ApplicationCopy, createApplicationCopy } from '../../../src/flows/applications/cache.ts'
-import { rotateSecret, suspendApplication } from '../../../src/flows/applications/manage.ts'
+import { suspendApplication } from '../../../src/flows/applications/manage.ts'
+import { rotateSecret } from '../../rig/create.ts'
 import { makeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
@@ -23,7 +24,7 @@ it('a suspension and a revoked secret are heard also when rows and sequence were
   const [kept] = await database.query<{ last: number }>('select last_value as last from application_changes')
 
   for (let change = 0; change < 10; change += 1) {
-    await rotateSecret(context.db, context.config.keys, application.id)
+    await rotateSecret(context, application.id)
     expect(await copy.refresh()).toBe('continued')
   }
   expect(copy.authenticate(application.id, application.secret), 'the fourth newer secret revoked it').toBeNull()

@@ -1,11 +1,11 @@
 /** Registration of applications: names, publishers, and scopes of the device flow. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createScope } from '../../../src/flows/accounts/register.ts'
-import { createApplication, setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
+import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { findApplication } from '../../../src/store/applications/applications.ts'
 import { readScopeCatalogue, readScopes } from '../../../src/store/applications/scopes.ts'
 import { makeRegistration } from '../../rig/application-settings.ts'
 import { hostileNames } from '../../rig/corpora/hostile-names.ts'
+import { createApplication, createScope } from '../../rig/create.ts'
 import { makeApplication } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 import { digestOf } from '../../rig/witness.ts'

@@ -1,13 +1,13 @@
 /** An application from the developer console is limited outside its own account until an operator has looked at it. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { MAX_OUTSIDE_GRANTS, MAX_UNVETTED_APPLICATIONS } from '../../../src/core/applications/vetting.ts'
-import { createScope } from '../../../src/flows/accounts/register.ts'
 import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { type NewOwnApplication, registerApplication } from '../../../src/flows/applications/own.ts'
 import { showDeviceCode } from '../../../src/flows/device/decide.ts'
 import { foreseeDecision } from '../../../src/flows/device/foresee-decision.ts'
 import { wordsFor } from '../../../src/pages/ui/words.ts'
 import { makeSettings } from '../../rig/application-settings.ts'
+import { createScope } from '../../rig/create.ts'
 import { openQuestion } from '../../rig/dialog.ts'
 import {
   CALLBACK,

@@ -6,15 +6,14 @@ import { disablePerson, setPersonRoles } from '../../../src/flows/accounts/peopl
 import { removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
 import {
   restoreApplication,
-  rotateSecret,
   setApplicationPublisher,
-  setApplicationRedirects,
   suspendApplication,
 } from '../../../src/flows/applications/manage.ts'
 import { type AuditWish, EVERY_EVENT, readAudit } from '../../../src/flows/audit/read.ts'
 import { listRoles } from '../../../src/store/accounts/roles.ts'
 import { recordEvent } from '../../../src/store/audit/events.ts'
 import { connect } from '../../rig/connect.ts'
+import { rotateSecret, setRedirects } from '../../rig/create.ts'
 import { type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
 
@@ -109,12 +108,12 @@ describe('events of an application are in the log of the account that owns it', 
     const { id } = await makeApplication(db, service.config, service.account.slug, { name: 'Watched' })
     await suspendApplication(db, id, 'polls too fast')
     await restoreApplication(db, id, 'fixed')
-    await rotateSecret(db, service.config.keys, id)
+    await rotateSecret(service.context, id)
     await setApplicationPublisher(db, id, { name: null, status: 'own' })
-    await setApplicationRedirects(db, id, ['https://watched.example/back'])
+    await setRedirects(service.context, id, ['https://watched.example/back'])
     const { lines } = await read({ application: 'WATCHED' })
     expect(lines.map(({ kind, who, application }) => [kind, who.is, application])).toEqual([
-      ['application.redirects_set', 'operator', 'Watched'],
+      ['application.changed', 'operator', 'Watched'],
       ['application.publisher_set', 'operator', 'Watched'],
       ['application.secret_rotated', 'operator', 'Watched'],
       ['application.restored', 'operator', 'Watched'],

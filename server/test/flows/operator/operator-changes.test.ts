@@ -1,6 +1,5 @@
 /** Changes of operators: proposed by one, confirmed by another; or made alone on the command line. */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { enableByCommandLine } from '../../../src/flows/accounts/enable-user.ts'
 import {
   disablePerson,
   enablePerson,
@@ -9,11 +8,12 @@ import {
   sendPersonLink,
   setPersonRoles,
 } from '../../../src/flows/accounts/people.ts'
-import { createUser } from '../../../src/flows/accounts/register.ts'
 import { createSetupLink, setUpAccount } from '../../../src/flows/accounts/set-up.ts'
+import { updateUser } from '../../../src/flows/accounts/update.ts'
 import { confirmOperatorChange, rejectOperatorChange } from '../../../src/flows/operator/decide-change.ts'
 import { sweep } from '../../../src/flows/sweep.ts'
 import { markOperatorsAccount } from '../../../src/store/accounts/accounts.ts'
+import { byCommandLine, createUser } from '../../rig/create.ts'
 import { type MadeUser, makeAccount } from '../../rig/make.ts'
 import { Operators } from '../../rig/scenes/operators.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
@@ -278,7 +278,8 @@ describe('the command line', () => {
 
     await disablePerson(service.context, olga.id, made.id)
     const wanted = { account: 'operators', email }
-    const enabled = await eventsSince(() => enableByCommandLine(db, operatorAccount, wanted))
+    const by = await byCommandLine(db, 'operators')
+    const enabled = await eventsSince(() => enablePerson(service.context, by, made.id))
     expect(enabled.map(({ kind }) => kind)).toEqual(['user.enabled', 'operator.changed_alone'])
     expect(enabled).toContainEqual(alone('enable', made))
 
@@ -325,11 +326,19 @@ describe('the command line', () => {
     expect(ties).toEqual([{ invited_by: [olga.id, omar.id], reset_by: [] }])
   })
 
-  it('enables only users who are disabled', async () => {
-    const wanted = { account: 'operators', email: olga.email }
-    expect(await enableByCommandLine(service.context.db, null, wanted)).toMatchObject({ outcome: 'refused' })
-    const missing = { account: 'operators', email: 'nobody@operators.example' }
-    expect(await enableByCommandLine(service.context.db, null, missing)).toMatchObject({ outcome: 'refused' })
+  it('makes an operator of a user, and gives one who has not signed in another address, and all operators are told', async () => {
+    const by = await byCommandLine(service.context.db, 'operators')
+    const clerk = await operators.makeClerk()
+    const promoted = await eventsSince(() =>
+      setPersonRoles(service.context, by, clerk.id, [operators.roles.administrator]),
+    )
+    expect(promoted).toContainEqual(alone('promote', clerk))
+    const moved = await eventsSince(() =>
+      updateUser(service.context, by, clerk.id, { email: 'moved@operators.example' }),
+    )
+    expect(moved).toContainEqual(alone('create', clerk))
+    const told = (await mails()).filter(({ to }) => to === olga.id).map(({ change }) => change)
+    expect(told.toSorted()).toEqual(['create', 'promote'])
   })
 
   it('records the first operator with the account', async () => {

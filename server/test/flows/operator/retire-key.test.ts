@@ -5,7 +5,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
 import { freePort } from '../../../../tools/free-port.ts'
 import { closeContext, createContext, type RunningService, startService } from '../../../src/app.ts'
-import { enableByCommandLine } from '../../../src/flows/accounts/enable-user.ts'
 import { disablePerson, enablePerson, readPerson } from '../../../src/flows/accounts/people.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { tokenSetOf } from '../../../src/flows/grants/issue.ts'
@@ -289,14 +288,5 @@ describe('retiring key 1', () => {
     expect(events.map(({ kind }) => kind).slice(-2)).toEqual(['user.reset', 'user.enabled'])
     await disablePerson(context, administrator.id, disabled.id)
     expect(await enablePerson(context, administrator.id, disabled.id)).toEqual({ outcome: 'enabled' })
-  })
-
-  it('tells who enables such a user on the command line to reset them', async () => {
-    const { user } = await browser()
-    await makeAuthenticator(old, user)
-    const wanted = { account: old.account.slug, email: user.email }
-    await old.database.query('update users set disabled_at = now() where id = $1', [user.id])
-    const enabled = { outcome: 'done', value: { id: user.id, needsReset: true } }
-    expect(await enableByCommandLine(context.db, null, wanted)).toEqual(enabled)
   })
 })

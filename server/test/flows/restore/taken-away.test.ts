@@ -1,12 +1,12 @@
 /** docs/decisions/0058-what-was-ended-stays-ended-after-a-restore.md: what was taken away in the lost time stays taken away. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { BY_COMMAND_LINE } from '../../../src/core/audit/actor.ts'
+import { BY_COMMAND_LINE, byManagementKey } from '../../../src/core/audit/actor.ts'
 import { decideAddresses, readAddressChanges } from '../../../src/flows/accounts/change-address.ts'
 import { setPersonRoles } from '../../../src/flows/accounts/people.ts'
 import { readPolicy, savePolicy } from '../../../src/flows/accounts/policy.ts'
 import { removeRole, saveRole } from '../../../src/flows/accounts/roles.ts'
 import { updateUser } from '../../../src/flows/accounts/update.ts'
-import { setApplicationPublisher, setApplicationRedirects } from '../../../src/flows/applications/manage.ts'
+import { setApplicationPublisher } from '../../../src/flows/applications/manage.ts'
 import { changeSettings } from '../../../src/flows/applications/own.ts'
 import type { Context } from '../../../src/flows/context.ts'
 import { rotateKey } from '../../../src/flows/manage/keys.ts'
@@ -22,6 +22,7 @@ import { lockManagementKey } from '../../../src/store/manage/keys.ts'
 import { readRestores } from '../../../src/store/restore/restores.ts'
 import { insertPasskey, listPasskeys } from '../../../src/store/sign-in/methods.ts'
 import { listEndpoints } from '../../../src/store/webhooks/endpoints.ts'
+import { setRedirects } from '../../rig/create.ts'
 import { makeApplication, makeStaffedAccount, makeUser } from '../../rig/make.ts'
 import { makeManagementKey, makerOf } from '../../rig/manage.ts'
 import { startSession } from '../../rig/signed-in.ts'
@@ -41,8 +42,7 @@ async function makeStaff() {
   const make = (role: string) => makeUser(context.db, account.slug, { role, password: 'correct horse battery' })
   const [admin, dismissed, clerk] = [await make('administrator'), await make('administrator'), await make('clerk')]
   const key = {
-    managementKeyId: 'mgk_test00000000',
-    label: 'Test',
+    actor: byManagementKey('mgk_test00000000'),
     accountId: account.id,
     scopes: ['roles:write', 'administrators:write'],
   }
@@ -178,7 +178,7 @@ describe('after a restore', () => {
     expect(await changeSettings(context, admin.id, id, { ...settings, pkceRequired: true })).toEqual({
       outcome: 'saved',
     })
-    await setApplicationRedirects(db, other.id, [removed])
+    await setRedirects(context, other.id, [removed])
     await setApplicationPublisher(db, other.id, { status: 'unverified', name: null })
     const restored = await journalled.restore()
     expect(await findApplication(restored.db, id)).toMatchObject({

@@ -10,19 +10,14 @@ import type { Publisher } from '../../../src/core/applications/application.ts'
 import { appliesTo } from '../../../src/core/sign-in/origin.ts'
 import { saveBranding } from '../../../src/flows/accounts/branding.ts'
 import { disablePerson } from '../../../src/flows/accounts/people.ts'
-import {
-  createAccount,
-  createRole,
-  createScope,
-  createUser,
-  type Registered,
-} from '../../../src/flows/accounts/register.ts'
+import type { Registered } from '../../../src/flows/accounts/register.ts'
 import { setApplicationPublisher, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { markApplicationChanged } from '../../../src/store/applications/applications.ts'
 import { setLogo } from '../../../src/store/applications/logos.ts'
 import { askMe, connect } from '../connect.ts'
 import { drawLogo, drawOtherLogo } from '../corpora/logo.ts'
 import { writeMmdb } from '../corpora/mmdb.ts'
+import { createAccount, createRole, createScope, createUser } from '../create.ts'
 import { type CodeRecord, post, type WireVariant, whenServed } from '../device.ts'
 import { useAuthenticator } from '../factors/second-factor.ts'
 import { createSoftPasskey } from '../factors/soft-passkey.ts'
