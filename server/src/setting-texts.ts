@@ -109,7 +109,7 @@ export function oneOf<const Word extends string>(...words: Word[]): (text: strin
 }
 
 /** A share from `least` to 1. */
-export function part(least: number): (text: string) => number {
+function part(least: number): (text: string) => number {
   return (text) => {
     const value = /^(?:0|1|0?\.\d{1,12}|1\.0{1,12})$/.test(text) ? Number(text) : Number.NaN
     if (!(value >= least)) throw new Error(`is not a number from ${least} to 1`)
@@ -118,7 +118,7 @@ export function part(least: number): (text: string) => number {
 }
 
 /** URL of an OpenTelemetry collector. Null: no export. */
-export function collector(text: string): string | null {
+function collector(text: string): string | null {
   return text === '' ? null : url('http:', 'https:')(text)
 }
 

@@ -28,7 +28,7 @@ export type Take = {
 const MINUTE_MS = 60_000
 
 /** The burst, as time at the rate of the limit; also the time in which an empty bucket refills. */
-export const BURST_MS = 2_000
+const BURST_MS = 2_000
 
 /** A network that received this many codes lately gets none from the reserve, however much is left. */
 export const MAX_RECEIVED = 5

@@ -10,7 +10,7 @@ import { equalSecrets, mac } from './mac.ts'
 const MAC_BYTES = 16
 
 /** Four hexadecimal digits after the prefix, for a use that is not yet known. docs/interface/credentials.md, "The reserved digits". */
-export const RESERVED = '0000'
+const RESERVED = '0000'
 const RESERVED_BYTES = Buffer.from(RESERVED, 'hex')
 
 export type SignedText = {

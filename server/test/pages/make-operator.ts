@@ -105,7 +105,7 @@ export function makeSeenReview(given: Partial<ReviewView> = {}): ReviewView {
   }
 }
 
-export function makeSeries(given: Partial<Series> = {}): Series {
+function makeSeries(given: Partial<Series> = {}): Series {
   return {
     minutes: Array.from({ length: 36 }, (_, place) => {
       const polls = 400 + 40 * place
@@ -229,7 +229,7 @@ export function makeScopes(given: Partial<OperatorScopesModel> = {}): OperatorSc
   }
 }
 
-export function makeOperators(given: Partial<OperatorsModel> & { email?: string } = {}): OperatorsModel {
+function makeOperators(given: Partial<OperatorsModel> & { email?: string } = {}): OperatorsModel {
   const { email = 'ida@operators.example', ...rest } = given
   const change = { change: 'create', email, by: 'olga@operators.example', own: false, problem: null } as const
   const times = { proposedAt: NOW - 3 * 60 * MINUTE, expiresAt: NOW + 6 * DAY }

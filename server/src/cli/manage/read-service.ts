@@ -47,7 +47,7 @@ export async function readWhole(client: ManagementClient): Promise<LiveConfigura
   return { scopes: await readScopes(client), accounts: new Map(read) }
 }
 
-export async function readScopes(client: ManagementClient): Promise<readonly Live<ScopeEntry>[]> {
+async function readScopes(client: ManagementClient): Promise<readonly Live<ScopeEntry>[]> {
   const scopes = await client.list<ShownScope>('/scopes')
   return scopes.map(({ name, title, dangerous, device_flow }) => ({
     ...{ id: name, name, entry: { title, dangerous, device_flow } },

@@ -17,7 +17,7 @@ export type Registered<T> =
   | { readonly outcome: 'refused'; readonly reason: string; readonly exists?: true }
 
 export const refused = (reason: string) => ({ outcome: 'refused', reason }) as const
-export const exists = (reason: string) => ({ outcome: 'refused', reason, exists: true }) as const
+const exists = (reason: string) => ({ outcome: 'refused', reason, exists: true }) as const
 export const done = <T>(value: T) => ({ outcome: 'done', value }) as const
 
 async function alreadyThere(tx: Transaction, { slug, externalId = null }: NewAccount): Promise<string> {

@@ -61,7 +61,7 @@ export async function listEveryProposal(db: Queryable): Promise<readonly ListedP
 }
 
 /** Null if none waits. */
-export async function findListedProposal(db: Queryable, applicationId: string): Promise<ListedProposal | null> {
+async function findListedProposal(db: Queryable, applicationId: string): Promise<ListedProposal | null> {
   const { rows } = await db.query<ListedRow>(`${LISTED} and a.id = $1`, [applicationId])
   return rows[0] ? listedFrom(rows[0]) : null
 }

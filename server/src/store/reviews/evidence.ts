@@ -7,7 +7,7 @@ import type { Evidence, Thresholds, Window } from '../../core/reviews/suspension
 import { LONG_QUERY, type Queryable } from '../postgres/postgres.ts'
 
 /** Events by which users, or a crowd of users, report an application. Matches the condition of the partial index. */
-export const REPORTS = `kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')`
+const REPORTS = `kind in ('code.reported', 'application.reported', 'credential.reported', 'code.crowd')`
 
 /**
  * Applications with codes that ignored slow_down since `from`, with reports of the last day, or with an open review.
