@@ -132,7 +132,7 @@ describe.each(gates)('with $name', timely, ({ environment }) => {
     expect(await suspended(), 'it waits for its review, however long').toBe(true)
     const reviewed = await readReviewedApplication(context, application.id)
     const decision = { decision: 'reinstate', reason: 'fixed', words: 'Thank you.', intervalSeconds: null } as const
-    const seen = { reviewId: reviewed?.review?.id ?? null, seen: reviewed?.seen ?? '' }
+    const seen = { seen: reviewed?.seen ?? '' }
     expect(
       await decideReview(context, service.user.id, { applicationId: application.id, ...seen, ...decision }),
     ).toEqual({ outcome: 'decided' })

@@ -5,9 +5,10 @@ import { setApplicationPublisher } from '../../src/flows/applications/manage.ts'
 import { changeSettings, registerApplication } from '../../src/flows/applications/own.ts'
 import { askForVetting } from '../../src/flows/applications/vetting.ts'
 import { answerRequest } from '../../src/flows/reviews/answer-request.ts'
-import { listQueue, readReviewedApplication } from '../../src/flows/reviews/list.ts'
+import { readReviewedApplication } from '../../src/flows/reviews/list.ts'
 import { findApplication } from '../../src/store/applications/applications.ts'
 import { readVetting } from '../../src/store/applications/vettings.ts'
+import { listQueue } from '../../src/store/reviews/queue.ts'
 import { drawLogo } from '../rig/corpora/logo.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../rig/make.ts'
 import { startTestService, type TestService } from '../rig/service.ts'
@@ -138,7 +139,7 @@ it('the queue has every kind in one list, and each kind alone', async () => {
   )
   const id = await requestVetting('Window display')
   const ofKind = async (kind: 'suspension' | 'vetting' | 'profile' | null, state: 'open' | 'closed' = 'open') =>
-    (await listQueue(context, state, kind)).lines.map((line) => [line.kind, line.application])
+    (await listQueue(context.db, state, kind)).lines.map((line) => [line.kind, line.application])
   const [first, ...rest] = await ofKind(null)
   expect(first, 'the most harmful').toEqual(['suspension', 'Acme Displays'])
   expect(rest).toEqual(
@@ -155,9 +156,9 @@ it('the queue has every kind in one list, and each kind alone', async () => {
     [id],
   )
   const oldest = { search: '', after: null, sort: 'opened', descending: false, lines: 1 } as const
-  const page = await listQueue(context, 'open', null, oldest)
+  const page = await listQueue(context.db, 'open', null, oldest)
   expect(page.lines).toMatchObject([{ applicationId: id, outsideGrants: 0 }])
-  const next = await listQueue(context, 'open', null, { ...oldest, after: page.after, lines: 99 })
+  const next = await listQueue(context.db, 'open', null, { ...oldest, after: page.after, lines: 99 })
   expect(next.lines.map(({ applicationId }) => applicationId)).not.toContain(id)
   expect(await ofKind('vetting', 'closed'), 'the approved one').toContainEqual(['vetting', 'Kitchen display'])
   await web.get('/operator/reviews?kind=vetting')

@@ -8,8 +8,7 @@ import { type OperatorsModel, operatorsPage } from '../../src/pages/operator/ope
 import { type OperatorOverviewModel, operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { type OperatorScopesModel, operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
-import type { OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
-import type { DecisionForm } from '../../src/pages/reviews/decision-form.ts'
+import type { DecisionForm, OperatorApplicationModel } from '../../src/pages/reviews/application-model.ts'
 import type { RequestModel } from '../../src/pages/reviews/request.tsx'
 import { type OperatorReviewsModel, operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import type { Frame } from '../../src/pages/ui/frame.ts'
@@ -148,7 +147,6 @@ export function makeDecision(given: Partial<DecisionLine> = {}): DecisionLine {
 
 export function makeForm(given: Partial<DecisionForm> = {}): DecisionForm {
   return {
-    reviewId: 'rev_k3v9m2x7q4tz',
     seen: '7',
     decision: null,
     reason: null,

@@ -204,11 +204,6 @@ export function figuresOf({ windows, factor, reports }: Evidence, thresholds: Th
   }
 }
 
-/** Known number of affected accounts. */
-export function peopleTouched({ touched, reports }: Evidence): number {
-  return Math.max(touched, reports)
-}
-
 /** How close an application is to suspension, and what has happened so far. */
 export type SuspensionStatus = {
   readonly figures: Figures

@@ -16,10 +16,9 @@ import {
 } from '../../store/operator/figures.ts'
 import { readSchemaState, type SchemaState } from '../../store/postgres/migrate.ts'
 import { Unavailable } from '../../store/postgres/postgres.ts'
-import { countQueue } from '../../store/reviews/queue.ts'
+import { countQueue, listQueue } from '../../store/reviews/queue.ts'
 import { listWaitingSuspensions } from '../../store/reviews/reviews.ts'
 import type { Context } from '../context.ts'
-import { listQueue } from '../reviews/list.ts'
 
 export type Overview = {
   readonly postgres: {
@@ -74,7 +73,7 @@ export async function readOverview(context: Context): Promise<Overview> {
       pollsPerSecond: await readPollRate(db),
       outcomes: await readOutcomes(db).catch(tooMany),
     },
-    queue: (await listQueue(context, 'open')).lines,
+    queue: (await listQueue(db, 'open')).lines,
     waiting: await countQueue(db),
     attention: await readAttention(db),
     waitingSuspensions: await readWaitingSuspensions(context),

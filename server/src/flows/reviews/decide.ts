@@ -46,8 +46,6 @@ import { thresholdsOf } from './thresholds.ts'
 
 export type DecisionWish = {
   readonly applicationId: string
-  /** Null without an open review. */
-  readonly reviewId: string | null
   /** `ReviewedApplication.seen` at the time the operator read the page. */
   readonly seen: string
   readonly decision: Decision
@@ -64,13 +62,12 @@ export function decideReview(context: Context, by: string, wish: DecisionWish): 
   return asOperator(context, by, async (tx, operator): Promise<DecisionResult> => {
     await lockReviews(tx, wish.applicationId)
     const application = await findLiving(tx, wish.applicationId)
-    if (!application || !(await isReviewOf(tx, wish))) return { outcome: 'not_found' }
+    if (!application) return { outcome: 'not_found' }
     if (!isFit(context, wish)) return { outcome: 'unfit' }
-    const open = await findOpenReview(tx, application.id)
-    const seen = await lockSeen(tx, application.id)
-    if ((open?.id ?? null) !== wish.reviewId || seen !== wish.seen) return { outcome: 'stale' }
+    if ((await lockSeen(tx, application.id)) !== wish.seen) return { outcome: 'stale' }
 
     const now = await readClock(tx)
+    const open = await findOpenReview(tx, application.id)
     const review = open ?? (await openReviewByHand(context, tx, application, now))
     const waiting = await findWaitingDecision(tx, review.id)
     if (waiting) await markAsWithdrawn(tx, operator, waiting)
@@ -158,10 +155,6 @@ async function notifyOperators(
 async function findLiving(tx: Transaction, applicationId: string): Promise<Application | null> {
   const application = await findApplication(tx, applicationId)
   return application?.deleted ? null : application
-}
-
-async function isReviewOf(tx: Transaction, { applicationId, reviewId }: DecisionWish): Promise<boolean> {
-  return reviewId === null || (await findReview(tx, reviewId))?.applicationId === applicationId
 }
 
 function isFit({ config }: Context, wish: DecisionWish): boolean {

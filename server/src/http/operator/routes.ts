@@ -28,7 +28,7 @@ export const operatorRoutes: readonly PageRoute[] = [
     path: '/operator/application/decide',
     access: 'operator',
     handler: decide,
-    bound: ['application', 'review', 'seen'],
+    bound: ['application', 'seen'],
     from: '/operator/application?application={application}',
     fresh: true,
   },

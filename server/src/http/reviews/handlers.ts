@@ -11,11 +11,10 @@ import {
 import type { Context } from '../../flows/context.ts'
 import { answerRequest } from '../../flows/reviews/answer-request.ts'
 import { confirmDecision, decideReview, withdrawDecision } from '../../flows/reviews/decide.ts'
-import { listQueue, usualQueueOrder } from '../../flows/reviews/list.ts'
 import { operatorReviewsPage } from '../../pages/reviews/reviews.tsx'
 import { PICTURE_TYPE } from '../../pictures/picture.ts'
 import { readProposedLogo } from '../../store/applications/proposals.ts'
-import { queueColumns } from '../../store/reviews/queue.ts'
+import { listQueue, queueColumns, usualQueueOrder } from '../../store/reviews/queue.ts'
 import { readTableWish } from '../table-wish.ts'
 import type { PageHandler, UserRequest } from '../web/answer.ts'
 import { type Given, reviewedPage, toReviewedPage } from './reviewed-page.ts'
@@ -24,7 +23,7 @@ export const showReviews: PageHandler<UserRequest> = async (context, { fields, n
   const filter = fields.get('filter') === 'closed' ? 'closed' : 'open'
   const kind = queueKinds.find((each) => each === fields.get('kind')) ?? null
   const wish = readTableWish(fields, queueColumns, usualQueueOrder[filter])
-  const queue = await listQueue(context, filter, kind, wish)
+  const queue = await listQueue(context.db, filter, kind, wish)
   return { page: operatorReviewsPage(frame, { filter, kind, wish, queue, now }) }
 }
 
@@ -41,7 +40,6 @@ export const decide: PageHandler<UserRequest> = async (context, request) => {
   }
   const result = await decideReview(context, sessionUser.id, {
     applicationId,
-    reviewId: fields.get('review') || null,
     seen: fields.get('seen') ?? '',
     decision,
     reason,

@@ -6,8 +6,7 @@ import { readConfirmationProblem } from '../../flows/reviews/decide.ts'
 import { readReviewedApplication, type SeenApplication } from '../../flows/reviews/list.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
-import type { OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
-import type { DecisionForm } from '../../pages/reviews/decision-form.ts'
+import type { DecisionForm, OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
 import type { RequestModel } from '../../pages/reviews/request.tsx'
 import { logoAddress } from '../applications/logo.ts'
 import type { PageAnswer, UserRequest } from '../web/answer.ts'
@@ -40,13 +39,12 @@ export async function reviewedPage(
   const { fields, frame, sessionUser, now } = request
   const application = await readReviewedApplication(context, fields.get('application') ?? '')
   if (!application) return { refusal: 'not_found' }
-  const { id, seen, review, requests } = application
-  const reviewId = review !== null && review.closedAt === null ? review.id : ''
+  const { id, seen, requests } = application
   const model: OperatorApplicationModel = {
     ...application,
     requests: requests.map((each) => requestModelOf(id, each)),
     usualIntervalSeconds: context.config.pollIntervalSeconds,
-    form: isFresh(context, sessionUser, now) ? { ...given, reviewId, seen } : null,
+    form: isFresh(context, sessionUser, now) ? { ...given, seen } : null,
     answerForm,
     confirmationProblem: await problemOfConfirming(context, application, sessionUser.id),
     notice: NOTICES.find((each) => each === fields.get('notice')) ?? null,

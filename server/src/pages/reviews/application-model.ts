@@ -1,7 +1,6 @@
 /** Model of an application under review, for operators. */
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
-import type { ReviewedApplication } from '../../core/reviews/review.ts'
-import type { DecisionForm } from './decision-form.ts'
+import type { Decision, Reason, ReviewedApplication } from '../../core/reviews/review.ts'
 import type { AnswerForm, RequestModel } from './request.tsx'
 
 export type OperatorApplicationModel = ReviewedApplication & {
@@ -16,4 +15,15 @@ export type OperatorApplicationModel = ReviewedApplication & {
   readonly confirmationProblem: ConfirmationProblem | null
   readonly notice: null | 'decided' | 'waits_for_second' | 'confirmed' | 'withdrawn' | 'approved' | 'declined'
   readonly problem: null | 'stale' | 'not_eligible' | 'taken'
+}
+
+/** Form by which an operator decides. */
+export type DecisionForm = {
+  /** State that the decision depends on, as of rendering; a mismatch on submit rejects the decision as stale. */
+  readonly seen: string
+  readonly decision: Decision | null
+  readonly reason: Reason | null
+  readonly words: string
+  readonly intervalSeconds: string
+  readonly problem: null | 'decision' | 'reason' | 'words' | 'interval'
 }

@@ -9,8 +9,7 @@ import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import { MailWaits } from '../ui/notice.tsx'
 import type { Words } from '../ui/words.ts'
-import type { OperatorApplicationModel } from './application-model.ts'
-import type { DecisionForm } from './decision-form.ts'
+import type { DecisionForm, OperatorApplicationModel } from './application-model.ts'
 
 type CardProps = { readonly frame: Frame; readonly model: OperatorApplicationModel }
 
@@ -105,13 +104,11 @@ type FormProps = CardProps & { readonly form: DecisionForm }
 
 const ACTION = '/operator/application/decide'
 
-const boundOf = (id: string, { reviewId, seen }: DecisionForm) => ({ application: id, review: reviewId, seen })
-
 function Decide({ frame, model, form }: FormProps) {
   const { words } = frame
   const wrong = form.problem
   return (
-    <Form frame={frame} action={ACTION} bound={boundOf(model.id, form)} class="stack">
+    <Form frame={frame} action={ACTION} bound={{ application: model.id, seen: form.seen }} class="stack">
       <fieldset class="listed">
         <legend>{words.t('operator.decision')}</legend>
         {wrong === 'decision' && <p class="wrong">{words.t('operator.problem_decision')}</p>}
@@ -194,7 +191,7 @@ function RevokeAll({ frame, model, form }: FormProps) {
       <Form
         frame={frame}
         action={ACTION}
-        bound={boundOf(model.id, form)}
+        bound={{ application: model.id, seen: form.seen }}
         hidden={{ decision: 'keep_and_revoke' }}
         class="stack"
       >

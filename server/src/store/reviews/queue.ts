@@ -1,10 +1,10 @@
 /** The operators' queue: reviews, requested and approved vettings, and proposals, as one list. */
-import type { QueueKind } from '../../core/reviews/queue.ts'
+import type { QueueKind, QueueLine } from '../../core/reviews/queue.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { APPROVED } from '../applications/vettings.ts'
 import type { Queryable } from '../postgres/postgres.ts'
 import { cutPage, pageClauses, type SortedList, startingWith } from '../postgres/sorted-list.ts'
-import { LISTED_COLUMNS, type ListedReview } from './reviews.ts'
+import { REVIEW_LINE } from './reviews.ts'
 
 const QUEUE = `(select r.id, 'suspension' as kind, r.application_id, r.opened_at, r.closed_at, r.harm from reviews r
     union all
@@ -29,28 +29,24 @@ const STATES = { open: 'q.closed_at is null', closed: 'q.closed_at is not null' 
 
 export type QueueState = keyof typeof STATES
 
-type Listed = Pick<
-  ListedReview,
-  'id' | 'applicationId' | 'application' | 'account' | 'openedAt' | 'closedAt' | 'suspended'
->
-
-export type QueueRow =
-  | (ListedReview & { readonly kind: 'suspension' })
-  | (Listed & { readonly kind: 'vetting'; readonly outsideGrants: number })
-  | (Listed & { readonly kind: 'profile'; readonly newName: string | null; readonly newLogo: boolean })
+/** Most harmful first, and those closed last first. */
+export const usualQueueOrder = {
+  open: { sort: 'harm', descending: true },
+  closed: { sort: 'closed', descending: true },
+} as const
 
 /** `kind`: null for all. `search`: the beginning of the application's name, or its whole id. */
 export async function listQueue(
   db: Queryable,
   state: QueueState,
-  kind: QueueKind | null,
-  wish: TableWish<QueueColumn>,
-): Promise<TablePage<QueueRow>> {
+  kind: QueueKind | null = null,
+  wish: TableWish<QueueColumn> = { search: '', after: null, ...usualQueueOrder[state] },
+): Promise<TablePage<QueueLine>> {
   const { beyond, order } = pageClauses(LIST, wish, '$2')
-  const { rows } = await db.query<QueueRow>(
-    `select ${LISTED_COLUMNS}, q.kind, q.id, q.application_id as "applicationId", q.opened_at as "openedAt",
-       q.closed_at as "closedAt", v.outside_grants as "outsideGrants", nullif(p.name, a.name) as "newName",
-       p.logo_version is distinct from a.logo_version as "newLogo"
+  const { rows } = await db.query<QueueLine>(
+    `select ${REVIEW_LINE}, q.kind, q.id, q.application_id as "applicationId", q.opened_at as "openedAt",
+       q.closed_at as "closedAt", v.outside_grants as "outsideGrants", nullif(p.name, a.name) as name,
+       p.logo_version is distinct from a.logo_version as logo
      from ${QUEUE} join accounts c on c.id = a.account_id
        left join reviews r on r.id = q.id
        left join application_vettings v on q.kind = 'vetting' and v.application_id = a.id

@@ -1,5 +1,5 @@
 /** The table reviews: why an application is under review, the evidence, and the state of the case. */
-import type { ReviewLine, ReviewReason } from '../../core/reviews/review.ts'
+import type { ReviewReason, ReviewView } from '../../core/reviews/review.ts'
 import type { Evidence, Thresholds, Verdict } from '../../core/reviews/suspension.ts'
 import { lockApplicationChanges } from '../applications/applications.ts'
 import { lockByName, tryLockByName } from '../postgres/advisory-locks.ts'
@@ -147,28 +147,28 @@ export async function readSeen(db: Queryable, applicationId: string): Promise<st
   return rows[0]?.seen ?? null
 }
 
-/** A review as shown in the queue. */
-export type ListedReview = Review &
-  Pick<ReviewLine, 'application' | 'account' | 'suspended' | 'waitsForSecond' | 'waitingSince'>
-
 /**
  * A suspension waits from the moment when the application was both suspended and under review. For a query over
  * `applications a`.
  */
 const waitingSince = (openedAt: string) => `greatest(a.suspended_at, ${openedAt})`
 
-/** Columns of a ListedReview, for a query over `reviews r`, `applications a` and `accounts c`. */
-export const LISTED_COLUMNS = `${COLUMNS}, a.name as application, c.slug as account,
-    a.suspended_at is not null as suspended,
-    case when r.closed_at is null and a.suspended_at is not null then ${waitingSince('r.opened_at')} end as "waitingSince",
+/** Columns of a ReviewLine, for a query over `reviews r`, `applications a` and `accounts c`. */
+export const REVIEW_LINE = `r.id, r.application_id as "applicationId", a.name as application, c.slug as account, r.reason, r.verdict,
+    r.harm, r.opened_at as "openedAt", r.closed_at as "closedAt", a.suspended_at is not null as suspended,
+    r.suspension_ends_at as "suspensionEndsAt", r.appealed_at as "appealedAt",
     exists (select from review_decisions d
-      where d.review_id = r.id and d.took_effect_at is null and d.withdrawn_at is null) as "waitsForSecond"`
+      where d.review_id = r.id and d.took_effect_at is null and d.withdrawn_at is null) as "waitsForSecond",
+    case when r.closed_at is null and a.suspended_at is not null then ${waitingSince('r.opened_at')} end as "waitingSince",
+    greatest((r.evidence->>'touched')::integer, (r.evidence->>'reports')::integer) as people,
+    (r.evidence->>'factor')::float8 as factor`
 
-export async function findNewestListedReview(db: Queryable, applicationId: string): Promise<ListedReview | null> {
-  const { rows } = await db.query<ListedReview>({
-    name: 'find-newest-review',
-    text: `select ${LISTED_COLUMNS} from reviews r join applications a on a.id = r.application_id
-       join accounts c on c.id = a.account_id ${NEWEST}`,
+/** The open review, otherwise the newest closed one. */
+export async function findReviewView(db: Queryable, applicationId: string): Promise<ReviewView | null> {
+  const { rows } = await db.query<ReviewView>({
+    name: 'find-review-view',
+    text: `select ${REVIEW_LINE}, r.evidence, r.thresholds, r.warned_at as "warnedAt", r.appeal
+     from reviews r join applications a on a.id = r.application_id join accounts c on c.id = a.account_id ${NEWEST}`,
     values: [applicationId],
   })
   return rows[0] ?? null

@@ -135,7 +135,7 @@ describe('other users', () => {
     const gone = await makeUser(context.db, 'operators')
     await service.database.query('update users set disabled_at = now() where id = $1', [gone.id])
     const { seen = '' } = (await readReviewedApplication(context, scene.application.id)) ?? {}
-    const wish = { applicationId: scene.application.id, reviewId: null, seen, intervalSeconds: null } as const
+    const wish = { applicationId: scene.application.id, seen, intervalSeconds: null } as const
     const before = await everyRow(service)
     for (const { id } of [stranger.user, clerk, gone, { id: 'usr_nobodyatall0' }]) {
       const outcomes = [

@@ -95,6 +95,11 @@ describe('AD-09: one operator alone', () => {
       suspended: false,
       decisions: [{ by: first.email, confirmedBy: operators[1]?.user.email }, {}],
     })
+    expect(after?.timeline.slice(0, 3).map(({ kind, by }) => [kind, by])).toEqual([
+      ['review.decided', operators[1]?.user.email],
+      ['application.restored', operators[1]?.user.email],
+      ['review.proposed', first.email],
+    ])
   })
 
   it('cannot lift it by restoring connections either, also who suspended it', async () => {

@@ -31,7 +31,7 @@ afterAll(async () => {
 async function decide(decision: 'keep' | 'reinstate'): Promise<void> {
   const { id } = service.application
   const { seen } = (await readReviewedApplication(service.context, id)) ?? { seen: '' }
-  const wish = { applicationId: id, reviewId: null, seen, decision, reason: 'other', words: 'As it is.' } as const
+  const wish = { applicationId: id, seen, decision, reason: 'other', words: 'As it is.' } as const
   const decided = await decideReview(service.context, operator.id, { ...wish, intervalSeconds: null })
   expect(decided).toEqual({ outcome: 'decided' })
 }

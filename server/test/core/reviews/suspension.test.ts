@@ -1,14 +1,10 @@
-/**
- * The suspension rule: when an owner is warned, when a review is opened, when an application is suspended.
- * docs/interface/limits.md, "Suspension".
- */
-import { describe, expect, it, test } from 'vitest'
+/** The suspension rule: when an owner is warned, when a review is opened, when an application is suspended. docs/interface.md, "Suspension". */
+import { describe, expect, it } from 'vitest'
 import {
   type Evidence,
   figuresOf,
   harm,
   judge,
-  peopleTouched,
   toleratedAccounts,
   type Window,
   warningState,
@@ -265,9 +261,4 @@ describe('the figures', () => {
     expect(inARow(bad, { ...bad, overloaded: true }, bad)).toBe(1)
     expect(inARow()).toBe(0)
   })
-})
-
-test('affected are at least the accounts that report', () => {
-  expect(peopleTouched(makeEvidence({ touched: 7, reports: 3 }))).toBe(7)
-  expect(peopleTouched(makeEvidence({ touched: 1, reports: 3 }))).toBe(3)
 })

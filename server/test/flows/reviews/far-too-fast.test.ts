@@ -50,7 +50,7 @@ async function polls(counts: { readonly polls: number; readonly early: number })
 const flatOut = () => polls({ polls: 2_000, early: 1_950 })
 async function close(): Promise<void> {
   const seen = await read()
-  const wish = { applicationId: application.id, reviewId: seen?.review?.id ?? null, seen: seen?.seen ?? '' }
+  const wish = { applicationId: application.id, seen: seen?.seen ?? '' }
   const said = { decision: 'reinstate', reason: 'other', words: 'Talked to them.', intervalSeconds: null } as const
   expect(await decideReview(service.context, operator.id, { ...wish, ...said })).toEqual({ outcome: 'decided' })
 }

@@ -1,14 +1,11 @@
 /** The suspension rule: observing, warning, suspending, appeals and reinstating. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
-import { readConfig } from '../../../src/config.ts'
-import type { Decision } from '../../../src/core/reviews/review.ts'
 import { readActivity } from '../../../src/flows/applications/activity.ts'
 import { restoreApplication, suspendApplication } from '../../../src/flows/applications/manage.ts'
 import { appeal } from '../../../src/flows/reviews/appeal.ts'
 import { decideReview } from '../../../src/flows/reviews/decide.ts'
 import { listReviews, readReviewedApplication, type SeenApplication } from '../../../src/flows/reviews/list.ts'
-import { suspensionSettings } from '../../../src/setting-texts.ts'
 import { lockReviews } from '../../../src/store/reviews/reviews.ts'
 import { type MadeApplication, type MadeUser, makeAccount, makeApplication, makeUser } from '../../rig/make.ts'
 import { type Mailbox, type ReceivedMail, startMailbox } from '../../rig/network/mailbox.ts'
@@ -22,7 +19,7 @@ import {
   type Stranger,
 } from '../../rig/scenes/fleet.ts'
 import { startTestService, type TestService } from '../../rig/service.ts'
-import { defaultThresholds } from '../../rig/thresholds.ts'
+import { withThresholds } from '../../rig/thresholds.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
@@ -56,12 +53,6 @@ async function read(): Promise<SeenApplication> {
   const found = await readReviewedApplication(service.context, application.id)
   if (!found) throw new Error('there is no such application')
   return found
-}
-/** Until the end of the test. */
-function configure(settings: Record<string, string>): void {
-  const names = Object.keys(suspensionSettings) as (keyof typeof suspensionSettings)[]
-  const config = { ...running.config, ...readConfig(names, settings) }
-  service = { ...running, context: { ...running.context, config } }
 }
 const reviewOf = async () => (await read()).review
 const misbehaving = (windows = 1) => misbehave(service, application, strangers, windows)
@@ -144,7 +135,7 @@ describe('the life of a review', () => {
     const { review, seen, pollIntervalSeconds } = await read()
     expect(review).toMatchObject({ appeal: 'Firmware 3 is out.', appealedAt: expect.any(Number) })
     expect(pollIntervalSeconds).toBe(5)
-    const wish = { applicationId: application.id, reviewId: review?.id ?? '', decision: 'reinstate_slower' } as const
+    const wish = { applicationId: application.id, decision: 'reinstate_slower' } as const
     const said = { reason: 'fixed', words: 'Thank you for the quick fix.', intervalSeconds: 30 } as const
     expect(await decideReview(service.context, operator.id, { ...wish, ...said, seen })).toEqual({ outcome: 'decided' })
     await service.context.applications.refresh()
@@ -166,7 +157,6 @@ describe('the life of a review', () => {
       ...said,
       decision: 'keep',
       intervalSeconds: null,
-      reviewId: null,
       seen: (await read()).seen,
     } as const
     expect(await decideReview(service.context, operator.id, { ...wish, ...again })).toEqual({ outcome: 'decided' })
@@ -182,7 +172,7 @@ describe('the life of a review', () => {
   })
 
   it('reinstates after the configured hours, and warns before the next suspension', async () => {
-    configure({ SUSPENSION_REINSTATE_HOURS: '24' })
+    service = withThresholds(running, { SUSPENSION_REINSTATE_HOURS: '24' })
     await suspended()
     const before = await reviewOf()
     expect((before?.suspensionEndsAt ?? 0) - (before?.evidence.now ?? 0)).toBe(DAY)
@@ -202,7 +192,7 @@ describe('the life of a review', () => {
   })
 
   it('does not reinstate by itself what users reported meanwhile', async () => {
-    configure({ SUSPENSION_REINSTATE_HOURS: '24' })
+    service = withThresholds(running, { SUSPENSION_REINSTATE_HOURS: '24' })
     await suspended()
     await service.database.query("update reviews set reason = 'reports' where application_id = $1", [application.id])
     await advance(service, DAY + HOUR)
@@ -236,8 +226,8 @@ describe('the life of a review', () => {
 
   it('does not judge evidence again that an operator has decided on', async () => {
     await misbehaving(2)
-    const { review, seen } = await read()
-    const wish = { applicationId: application.id, reviewId: review?.id ?? '', seen, intervalSeconds: null }
+    const { seen } = await read()
+    const wish = { applicationId: application.id, seen, intervalSeconds: null }
     const said = { decision: 'reinstate', reason: 'mistaken', words: 'A test of theirs.' } as const
     await decideReview(service.context, operator.id, { ...wish, ...said })
     await judgeNow(service)
@@ -300,69 +290,6 @@ describe('reports', () => {
     await report(3)
     const reported = (await read()).timeline.filter(({ kind }) => kind === 'code.reported')
     expect(reported.map(({ by }) => by)).toEqual([null, null, null])
-  })
-})
-
-describe('the thresholds', () => {
-  const decide = async (decision: Decision) => {
-    const { review, seen } = await read()
-    const wish = { applicationId: application.id, reviewId: review?.id ?? '', seen, intervalSeconds: null }
-    const { outcome } = await decideReview(service.context, operator.id, {
-      ...wish,
-      ...{ decision, reason: 'mistaken', words: 'A test of theirs.' },
-    })
-    return outcome
-  }
-
-  it('are those of the configuration, and stored with what was judged and decided by them', async () => {
-    configure({ SUSPENSION_ACCOUNTS: '5', SUSPENSION_NETWORKS: '5' })
-    await misbehave(service, application, strangers.slice(0, 5))
-    const few = { ...defaultThresholds, accounts: 5, networks: 5 }
-    expect(await reviewOf()).toMatchObject({ verdict: 'warn', thresholds: few })
-    configure({ SUSPENSION_ACCOUNTS: '6' })
-    expect(await decide('reinstate')).toBe('decided')
-    expect(await reviewOf(), 'as it was judged').toMatchObject({ thresholds: few })
-    const stored = await service.database.query(
-      'select d.thresholds from review_decisions d join reviews r on r.id = d.review_id where r.application_id = $1',
-      [application.id],
-    )
-    expect(stored).toEqual([{ thresholds: { ...defaultThresholds, accounts: 6 } }])
-  })
-
-  it('count accounts of a configured age, in windows of a configured length', async () => {
-    configure({ SUSPENSION_ACCOUNT_AGE_DAYS: '90', SUSPENSION_WINDOW_MINUTES: '20' })
-    await misbehaving(2)
-    const review = await reviewOf()
-    expect(review?.verdict, 'the accounts are 60 days old').toBe('review')
-    const [first, second] = review?.evidence.windows ?? []
-    expect((second?.startsAt ?? 0) - (first?.startsAt ?? 0)).toBe(20 * 60_000)
-  })
-
-  it('set the share of the accounts that granted', async () => {
-    configure({ SUSPENSION_SHARE: '0.9' })
-    await nextWindow(service)
-    await connectAsRows(service, application, strangers.slice(0, 10), 0)
-    await connectAsRows(service, application, strangers.slice(10), 25)
-    await nextWindow(service)
-    await judgeNow(service)
-    expect(await reviewOf(), '75 %').toBeNull()
-    configure({ SUSPENSION_SHARE: '0.7' })
-    await judgeNow(service)
-    expect(await reviewOf()).toMatchObject({ verdict: 'warn' })
-  })
-
-  it('set how many reports open a review', async () => {
-    configure({ SUSPENSION_REPORTS: '2' })
-    await report(2)
-    expect(await reviewOf()).toMatchObject({ reason: 'reports' })
-  })
-
-  it('set of how many grants the revocation takes two operators', async () => {
-    await misbehaving()
-    configure({ SUSPENSION_SECOND_OPERATOR_GRANTS: '40' })
-    expect(await decide('keep_and_revoke')).toBe('waits_for_second')
-    configure({ SUSPENSION_SECOND_OPERATOR_GRANTS: '41' })
-    expect(await decide('keep_and_revoke')).toBe('decided')
   })
 })
 

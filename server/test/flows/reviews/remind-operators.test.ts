@@ -89,8 +89,8 @@ describe('operators are reminded of a waiting suspension', () => {
     await advance(service, HOUR)
     expect([await remind(), await remind()]).toEqual([2, 2])
 
-    const { review, seen } = await read()
-    const wish = { applicationId: application.id, reviewId: review?.id ?? '', seen, intervalSeconds: null }
+    const { seen } = await read()
+    const wish = { applicationId: application.id, seen, intervalSeconds: null }
     const said = { decision: 'keep', reason: 'broken_firmware', words: 'Still broken.' } as const
     expect(await decideReview(service.context, operator.id, { ...wish, ...said })).toEqual({ outcome: 'decided' })
     await advance(service, 2 * DAY)

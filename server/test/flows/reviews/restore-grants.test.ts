@@ -127,24 +127,13 @@ describe('restoring', () => {
   })
 
   it('needs a decision of its own, and covers all that were revoked lately', async () => {
-    const [first, second] = [
-      await connect(service, { application: world.application, variant: 'key' }),
-      await connect(service, { application: world.application, variant: 'key' }),
-    ]
-    const ask = async () => [
-      (await askMe(service, first.credential)).status,
-      (await askMe(service, second.credential)).status,
-    ]
-    await service.database.query(
-      "update grants set revoked_at = now(), revocation_reason = 'removed_by_user' where id = $1",
-      [second.grantId],
-    )
-    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
-    await service.database.query('update grants set revoked_at = null, revocation_reason = null where id = $1', [
-      second.grantId,
-    ])
+    const first = await connect(service, { application: world.application })
     expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
     expect(await world.decide({ decision: 'reinstate' })).toBe('decided')
+    const second = await connect(service, { application: world.application })
+    expect(await world.decide({ decision: 'keep_and_revoke' })).toBe('decided')
+    const ask = () =>
+      Promise.all([first, second].map(async ({ credential }) => (await askMe(service, credential)).status))
     expect(await ask()).toEqual([401, 401])
     expect(await restore()).toBe('decided')
     expect(await ask()).toEqual([200, 200])

@@ -43,10 +43,9 @@ export class Deciding {
 
   /** Based on the current state. */
   async wish(given: Partial<DecisionWish> = {}): Promise<DecisionWish> {
-    const { review, seen } = await this.read()
-    const reviewId = review && review.closedAt === null ? review.id : null
+    const { seen } = await this.read()
     const said = { decision: 'keep', reason: 'broken_firmware', words: 'It polls each second.' } as const
-    return { applicationId: this.application.id, reviewId, seen, ...said, intervalSeconds: null, ...given }
+    return { applicationId: this.application.id, seen, ...said, intervalSeconds: null, ...given }
   }
 
   async decide(given: Partial<DecisionWish> = {}, by = this.operator): Promise<string> {

@@ -80,7 +80,7 @@ export class OperatorConsole implements Parts {
     if (route.method === 'GET') return undefined
     const { seen = '' } = (await readReviewedApplication(this.service.context, this.application.id)) ?? {}
     const about = { application: this.application.id, user: this.service.user.id, key: this.managementKeyId }
-    const values: Form = { ...about, review: '', kind: 'profile', seen, decision }
+    const values: Form = { ...about, kind: 'profile', seen, decision }
     const bound = Object.fromEntries(
       (route.bound ?? []).map((name) => [name, name === 'scope' ? 'orders:read' : (values[name] ?? '')]),
     )
@@ -109,7 +109,7 @@ async function requestReview({ database }: TestService, { id }: MadeApplication)
 /** A decision to withdraw and to confirm. */
 async function suspend({ context }: TestService, by: MadeUser, { id }: MadeApplication): Promise<string> {
   const looked = await readReviewedApplication(context, id)
-  const wish = { applicationId: id, reviewId: null, seen: looked?.seen ?? '', intervalSeconds: null }
+  const wish = { applicationId: id, seen: looked?.seen ?? '', intervalSeconds: null }
   await decideReview(context, by.id, { ...wish, decision: 'keep', reason: 'phishing', words: 'It deceives.' })
   return (await readReviewedApplication(context, id))?.decisions[0]?.id ?? ''
 }

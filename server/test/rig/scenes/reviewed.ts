@@ -99,7 +99,7 @@ async function decide(
 ): Promise<void> {
   const looked = await readReviewedApplication(context, id)
   const intervalSeconds = decision === 'reinstate_slower' ? 10 : null
-  const wish = { applicationId: id, reviewId: looked?.review?.id ?? null, seen: looked?.seen ?? '' }
+  const wish = { applicationId: id, seen: looked?.seen ?? '' }
   const result = await decideReview(context, by.id, { ...wish, decision, reason, words, intervalSeconds })
   if (!['decided', 'waits_for_second'].includes(result.outcome))
     throw new Error(`it was not decided: ${result.outcome}`)
