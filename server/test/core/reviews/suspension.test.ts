@@ -1,4 +1,4 @@
-/** The suspension rule: when an owner is warned, when a review is opened, when an application is suspended. docs/interface.md, "Suspension". */
+/** The suspension rule: when an owner is warned, when a review is opened, when an application is suspended. docs/interface/limits.md, "Suspension". */
 import { describe, expect, it } from 'vitest'
 import {
   type Evidence,
