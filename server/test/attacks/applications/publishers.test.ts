@@ -126,15 +126,6 @@ describe('bait and switch', () => {
 })
 
 describe('acceptance and edits', () => {
-  it('AD-08: an operator accepts what was shown: an edit in between makes the form stale', async () => {
-    await change(owner, acme.id, { name: 'Acme Television 3' })
-    const looked = await versionOf(acme.id)
-    await change(owner, acme.id, { name: 'Northwind Bank' })
-    expect(await acceptProposal(service.context, BY_COMMAND_LINE, acme.id, looked)).toEqual({ outcome: 'stale' })
-    expect((await findApplication(service.context.db, acme.id))?.name).toBe('Acme Television')
-    await withdrawProposal(service.context, owner.id, acme.id)
-  })
-
   it('AD-08: withdrawing and proposing something else does not bring the old version back', async () => {
     await change(owner, acme.id, { name: 'Acme Television 3' })
     const looked = await versionOf(acme.id)

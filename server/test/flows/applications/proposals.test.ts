@@ -207,22 +207,6 @@ describe('an operator', () => {
     expect(await decline(id, version)).toEqual({ outcome: 'not_found' })
   })
 
-  it('notifies the account’s administrators by mail', async () => {
-    const { id, name } = await make()
-    await rename(id, 'Another Display')
-    await decline(id, await versionOf(id), 'x'.repeat(2000))
-    await rename(id, 'A Third Display')
-    await accept(id, await versionOf(id))
-    const mails = await service.database.query(
-      "select detail from mails where kind = 'application_review' and user_id = $1 order by id",
-      [by.id],
-    )
-    expect(mails.map(({ detail }) => detail)).toMatchObject([
-      { what: 'profile_declined', application: name, words: 'x'.repeat(2000) },
-      { what: 'profile_accepted', application: 'A Third Display', words: null },
-    ])
-  })
-
   it('lists proposals, the oldest first, and none of a deleted application', async () => {
     const [first, second, third] = [await make(), await make(), await make()]
     for (const { id, name } of [second, first, third]) await rename(id, `${name} again`)
