@@ -5,7 +5,7 @@ import { confirmationProblems } from '../../src/core/operator/second-operator.ts
 import { operatorOverviewPage } from '../../src/pages/operator/overview.tsx'
 import { operatorScopesPage } from '../../src/pages/operator/scopes.tsx'
 import { operatorApplicationPage } from '../../src/pages/reviews/application.tsx'
-import type { RequestModel } from '../../src/pages/reviews/request.tsx'
+import type { RequestModel } from '../../src/pages/reviews/application-model.ts'
 import { operatorReviewsPage } from '../../src/pages/reviews/reviews.tsx'
 import { wordsFor } from '../../src/pages/ui/words.ts'
 import { textOf } from '../rig/web.ts'
@@ -171,7 +171,9 @@ describe('a request of developers', () => {
 
   it('is answered only after a recent sign-in', () => {
     const given = { suspended: false, review: null, form: null, requests: [makeVetting()] }
-    expect(operatorApplicationPage(frame, makeOperatorApplication(given))).not.toContain('/operator/application/answer')
+    const text = operatorApplicationPage(frame, makeOperatorApplication(given))
+    expect(text).not.toContain('/operator/application/answer')
+    expect(text.match(/href="\/confirm\?next=/g)).toHaveLength(2)
   })
 })
 

@@ -51,4 +51,4 @@ export type ProfileRequest = {
   readonly version: number
 }
 
-export type Request = VettingRequest | ProfileRequest
+export type DeveloperRequest = VettingRequest | ProfileRequest

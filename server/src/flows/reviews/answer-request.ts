@@ -18,7 +18,7 @@ import type { Context } from '../context.ts'
 import { asOperator } from '../operator/operator.ts'
 import { notifyOwners } from './notify.ts'
 
-export type Answer = {
+type Answer = {
   readonly applicationId: string
   readonly kind: RequestKind
   /** `ReviewedApplication.seen` at the time the operator read the page. */
@@ -28,7 +28,7 @@ export type Answer = {
   readonly words: string
 }
 
-export type AnswerResult =
+type AnswerResult =
   /** `taken`: the new name now resembles another account's application. */
   { readonly outcome: 'approved' | 'declined' | 'stale' | 'taken' | 'no_words' | 'not_found' } | Forbidden
 

@@ -4,7 +4,7 @@
  * docs/operations/operator-console.md, "When an application polls too fast".
  */
 import { pollIntervalOf } from '../../core/applications/application.ts'
-import type { Request } from '../../core/reviews/queue.ts'
+import type { DeveloperRequest } from '../../core/reviews/queue.ts'
 import type { ReviewedApplication, ReviewLine, Series } from '../../core/reviews/review.ts'
 import type { TablePage, TableWish } from '../../core/table.ts'
 import { findProfileRequest } from '../../store/applications/proposals.ts'
@@ -31,7 +31,7 @@ export async function listReviews(
 
 export type SeenApplication = ReviewedApplication & {
   /** What its developers ask for, and the approval that they have got. */
-  readonly requests: readonly Request[]
+  readonly requests: readonly DeveloperRequest[]
   /** Version tag of everything that a decision depends on; sent back with the decision. */
   readonly seen: string
 }

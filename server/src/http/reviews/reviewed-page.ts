@@ -1,13 +1,12 @@
 /** Operators' console: the page of one application, with the forms that came back. */
-import type { Request } from '../../core/reviews/queue.ts'
+import type { DeveloperRequest } from '../../core/reviews/queue.ts'
 import { waitsForSecond } from '../../core/reviews/review.ts'
 import type { Context } from '../../flows/context.ts'
 import { readConfirmationProblem } from '../../flows/reviews/decide.ts'
 import { readReviewedApplication, type SeenApplication } from '../../flows/reviews/list.ts'
 import { isFresh } from '../../flows/sign-in/sessions.ts'
 import { operatorApplicationPage } from '../../pages/reviews/application.tsx'
-import type { DecisionForm, OperatorApplicationModel } from '../../pages/reviews/application-model.ts'
-import type { RequestModel } from '../../pages/reviews/request.tsx'
+import type { DecisionForm, OperatorApplicationModel, RequestModel } from '../../pages/reviews/application-model.ts'
 import { logoAddress } from '../applications/logo.ts'
 import type { PageAnswer, UserRequest } from '../web/answer.ts'
 
@@ -60,7 +59,7 @@ async function problemOfConfirming(context: Context, { decisions }: SeenApplicat
   return waiting ? readConfirmationProblem(context, waiting.id, by) : null
 }
 
-function requestModelOf(applicationId: string, request: Request): RequestModel {
+function requestModelOf(applicationId: string, request: DeveloperRequest): RequestModel {
   if (request.kind === 'vetting') return request
   const { version, logoVersion, logoVersionNow } = request
   const logoNow = logoAddress(logoVersionNow === null ? null : { applicationId, version: logoVersionNow })

@@ -1,7 +1,7 @@
 /** Model of an application under review, for operators. */
 import type { ConfirmationProblem } from '../../core/operator/second-operator.ts'
+import type { ProfileRequest, RequestKind, VettingRequest } from '../../core/reviews/queue.ts'
 import type { Decision, Reason, ReviewedApplication } from '../../core/reviews/review.ts'
-import type { AnswerForm, RequestModel } from './request.tsx'
 
 export type OperatorApplicationModel = ReviewedApplication & {
   readonly requests: readonly RequestModel[]
@@ -27,3 +27,11 @@ export type DecisionForm = {
   readonly intervalSeconds: string
   readonly problem: null | 'decision' | 'reason' | 'words' | 'interval'
 }
+
+export type RequestModel =
+  | VettingRequest
+  /** With addresses of the logos; null: none. */
+  | (ProfileRequest & { readonly logoNow: string | null; readonly logo: string | null })
+
+/** What an operator typed in the form of a request, if it came back. */
+export type AnswerForm = { readonly kind: RequestKind; readonly words: string; readonly wrong: boolean }

@@ -73,17 +73,12 @@ export function FoldedDecisions({ frame, model }: CardProps) {
 function Decisions({ frame, model }: CardProps) {
   const { words } = frame
   const { id, form } = model
-  const next = encodeURIComponent(operatorHref(id))
   return (
     <>
       <p>{words.t('operator.decide_text')}</p>
       <MailWaits frame={frame} />
       {form === null ? (
-        <p>
-          <a class="button" href={`/confirm?next=${next}`}>
-            {words.t('operator.prove')}
-          </a>
-        </p>
+        <ProveLink words={words} applicationId={id} />
       ) : (
         <>
           <Decide frame={frame} model={model} form={about(form, form.decision !== 'keep_and_revoke')} />
@@ -91,6 +86,17 @@ function Decisions({ frame, model }: CardProps) {
         </>
       )}
     </>
+  )
+}
+
+/** Instead of a form, if the last sign-in is too long ago. */
+export function ProveLink({ words, applicationId }: { readonly words: Words; readonly applicationId: string }) {
+  return (
+    <p>
+      <a class="button" href={`/confirm?next=${encodeURIComponent(operatorHref(applicationId))}`}>
+        {words.t('operator.prove')}
+      </a>
+    </p>
   )
 }
 

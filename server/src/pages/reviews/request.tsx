@@ -1,6 +1,6 @@
 /** A request of developers, as an operator answers it: approval of an application, or a new name or logo. */
 import { MAX_OUTSIDE_GRANTS } from '../../core/applications/vetting.ts'
-import type { ProfileRequest, RequestKind, VettingRequest } from '../../core/reviews/queue.ts'
+import type { RequestKind, VettingRequest } from '../../core/reviews/queue.ts'
 import { PublisherLine } from '../applications/publisher.tsx'
 import { Avatar } from '../ui/avatar.tsx'
 import { Moment } from '../ui/elements.tsx'
@@ -9,14 +9,8 @@ import { OwnWords } from '../ui/field-kinds.tsx'
 import { Form } from '../ui/form.tsx'
 import type { Frame } from '../ui/frame.ts'
 import type { Words } from '../ui/words.ts'
-
-export type RequestModel =
-  | VettingRequest
-  /** With addresses of the logos; null: none. */
-  | (ProfileRequest & { readonly logoNow: string | null; readonly logo: string | null })
-
-/** What an operator typed in the form of a request, if it came back. */
-export type AnswerForm = { readonly kind: RequestKind; readonly words: string; readonly wrong: boolean }
+import type { AnswerForm, RequestModel } from './application-model.ts'
+import { ProveLink } from './decide.tsx'
 
 type CardProps = {
   readonly frame: Frame
@@ -47,7 +41,9 @@ export function RequestCard({ frame, applicationId, request, seen, form }: CardP
             <Moment words={words} ms={since} />
           </Fact>
         </Facts>
-        {seen !== null && (
+        {seen === null ? (
+          <ProveLink words={words} applicationId={applicationId} />
+        ) : (
           <Answers
             frame={frame}
             bound={{ application: applicationId, kind, seen }}

@@ -19,6 +19,7 @@ export const LAYOUTS: readonly string[] = [
   'developer-activity',
   'operator',
   'operator-application',
+  'operator-application-profile',
   'dialog-consent',
 ]
 
