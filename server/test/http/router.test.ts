@@ -1,5 +1,5 @@
 /** One router for the API, the base host and the account hosts: the same HEAD, 405 and form reader everywhere. */
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createRouter } from '../../src/http/router.ts'
 import { SESSION } from '../../src/http/web/cookies.ts'
@@ -93,7 +93,14 @@ describe('a form with a file', () => {
       '--x',
     ]
     const { hostname, port } = new URL(service.address)
-    const slow = connect(Number(port), hostname, () => slow.write(head.join('\r\n')))
+    // It is answered only if another form of the session is being read at that moment: then it is sent again.
+    const sendSlowly = (): Socket => {
+      const socket = connect(Number(port), hostname, () => socket.write(head.join('\r\n')))
+      return socket.once('data', () => {
+        slow = sendSlowly()
+      })
+    }
+    let slow = sendSlowly()
     await expect.poll(() => send(raw('"colour"\r\n\r\nblue')), { timeout: 20_000 }).toBe(503)
     const { cookies } = await signInAs(service, service.user)
     const elsewhere = { cookie: `${SESSION}=${cookies.get(SESSION)}` }
